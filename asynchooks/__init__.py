@@ -1,0 +1,114 @@
+"""TensorFlow 1's SessionRunHook contract for async code, on asyncio and trio."""
+
+from asynchooks._coordinator import Coordinator
+from asynchooks._creator import ChiefSessionCreator, SessionCreator
+from asynchooks._errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FeedConflictError,
+    GraphFinalizedError,
+    InvalidArgumentError,
+    LifecycleError,
+    OpCancelledError,
+    OutOfRangeError,
+    RecoveryError,
+    ReentrantRunError,
+    RunAfterStopError,
+    SessionClosedError,
+    StepFunctionStopped,
+    TasksStillRunningError,
+    UnavailableError,
+)
+from asynchooks._graph import Graph, Op, control_dependencies, get_default_graph
+from asynchooks._hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from asynchooks._lifecycle import EndReason, Phase, SessionEnd
+from asynchooks._monitored import MonitoredSession
+from asynchooks._ops import OpFunction, constant, group, no_op, op, placeholder
+from asynchooks._options import RunOptions
+from asynchooks._recovery import Recovery
+from asynchooks._resources import resource
+from asynchooks._session import Session
+from asynchooks._sources import Source, from_iterable
+from asynchooks._state import SessionState
+from asynchooks._step_context import StepContext
+from asynchooks._variables import (
+    Variable,
+    get_global_step,
+    get_or_create_global_step,
+    get_variable,
+)
+from asynchooks.hooks import FeedFnHook, FinalOpsHook, StopAtStepHook, sync_hook
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AbortedError",
+    "ChiefSessionCreator",
+    "Coordinator",
+    "DeadlineExceededError",
+    "EndReason",
+    "FeedConflictError",
+    "FeedFnHook",
+    "FinalOpsHook",
+    "Graph",
+    "GraphFinalizedError",
+    "InvalidArgumentError",
+    "LifecycleError",
+    "MonitoredSession",
+    "Op",
+    "OpCancelledError",
+    "OpFunction",
+    "OutOfRangeError",
+    "Phase",
+    "Recovery",
+    "RecoveryError",
+    "ReentrantRunError",
+    "RunAfterStopError",
+    "RunOptions",
+    "Session",
+    "SessionClosedError",
+    "SessionCreator",
+    "SessionEnd",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "SessionState",
+    "Source",
+    "StepContext",
+    "StepFunctionStopped",
+    "StopAtStepHook",
+    "TasksStillRunningError",
+    "UnavailableError",
+    "Variable",
+    "__version__",
+    "constant",
+    "control_dependencies",
+    "from_iterable",
+    "get_default_graph",
+    "get_global_step",
+    "get_or_create_global_step",
+    "get_variable",
+    "group",
+    "no_op",
+    "op",
+    "placeholder",
+    "resource",
+    "sync_hook",
+]
+
+
+def _show_public_path() -> None:
+    # Reprs, pickles and documentation show where a name is to be imported from.
+    for name in __all__:
+        value = globals()[name]
+        if getattr(value, "__module__", "").startswith("asynchooks."):
+            value.__module__ = __name__
+
+
+_show_public_path()

@@ -1,0 +1,90 @@
+"""One attempt of one run or step function: where it is, and whether it can be interrupted."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol
+
+import anyio
+
+from asynchooks._lifecycle import Phase
+
+
+class Airspace(Protocol):
+    """Knows the attempts that are under way, and what interrupts them."""
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that was reported, if any."""
+        ...
+
+    def take_off(self, flight: Flight) -> None:
+        """Adds an attempt."""
+        ...
+
+    def land(self, flight: Flight) -> None:
+        """Takes an attempt out."""
+        ...
+
+
+class Flight:
+    """One attempt, as a context manager, that an error reported elsewhere interrupts.
+
+    It is not interrupted while hooks look at what it has committed. When it is interrupted, the
+    block is left without an error.
+
+    Attributes:
+        retry: whether the attempt may be repeated, as far as its options say.
+        after_run_error: what an `after_run` raised, if any: then the attempt is not repeated.
+    """
+
+    __slots__ = ("_airspace", "_interrupted", "_phase", "_scope", "after_run_error", "retry")
+
+    def __init__(self, airspace: Airspace, retry: bool) -> None:
+        """Makes an attempt that has not started.
+
+        Args:
+            airspace: where it is registered.
+            retry: whether the caller's options let it be repeated.
+        """
+        self._airspace = airspace
+        self._scope = anyio.CancelScope()
+        self._phase = Phase.BODY
+        self._interrupted = False
+        self.retry = retry
+        self.after_run_error: BaseException | None = None
+
+    def __enter__(self) -> Flight:
+        self._scope.__enter__()
+        self._airspace.take_off(self)
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._airspace.land(self)
+        return self._scope.__exit__(exc_type, exc, traceback)
+
+    @property
+    def phase(self) -> Phase:
+        """Where the attempt is."""
+        return self._phase
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        self._phase = phase
+        if self._airspace.error is not None:
+            self.interrupt()
+
+    def interrupt(self, *, even_if_committed: bool = False) -> None:
+        """Cancels what the attempt is doing, unless hooks are looking at what it committed."""
+        if even_if_committed or self._phase is not Phase.AFTER_RUN:
+            self._interrupted = True
+            self._scope.cancel()
+
+    def reason(self, error: BaseException) -> BaseException:
+        """Returns why the attempt ended with `error`: what interrupted it, if something did."""
+        return (self._interrupted and self._airspace.error) or error

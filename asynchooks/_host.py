@@ -1,0 +1,163 @@
+"""One generation, which lives in one task of its own from opening to closing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from contextvars import Context
+
+import anyio
+
+from asynchooks._backend import spawn_host_task
+from asynchooks._closing import logger, unwinding
+from asynchooks._coordinator import Coordinator
+from asynchooks._errors import note_once
+from asynchooks._lifecycle import Phase
+from asynchooks._session import Session
+from asynchooks._stop import StopFlag
+
+SetUp = Callable[[Session, Coordinator], Awaitable[None]]
+"""Sets a generation up, in its own task."""
+
+
+class Generation:
+    """One raw session's life.
+
+    The host task creates the session, sets it up, waits to be told to close, and unwinds. Others
+    only wait for it, so that nobody's cancellation is in the way.
+
+    Attributes:
+        coordinator: its coordinator.
+        phase: where its creation is.
+    """
+
+    def __init__(
+        self,
+        create: Callable[[], AbstractAsyncContextManager[Session]],
+        set_up: SetUp,
+        stop_flag: StopFlag,
+        close_timeout: float,
+    ) -> None:
+        """Makes a generation that is not open yet.
+
+        Args:
+            create: gives the session.
+            set_up: is awaited before the generation counts as open.
+            stop_flag: where plain requests to stop are kept.
+            close_timeout: seconds that runs in flight, and then closing, may take.
+        """
+        self.coordinator = Coordinator(stop_flag=stop_flag)
+        self.phase = Phase.CREATE
+        self._create = create
+        self._set_up = set_up
+        self._close_timeout = close_timeout
+        self._session: Session | None = None
+        self._error: BaseException | None = None
+        self._grace = 0.0
+        self._opening = anyio.CancelScope()
+        self._living = anyio.CancelScope()
+        self._settled = anyio.Event()
+        self._told_to_close = anyio.Event()
+        self._finished = anyio.Event()
+
+    @property
+    def session(self) -> Session:
+        """The raw session."""
+        assert self._session is not None
+        return self._session
+
+    async def open(self, context: Context) -> None:
+        """Starts the host task and returns once the session is set up.
+
+        Args:
+            context: the context variables that the host task sees.
+
+        Raises:
+            BaseException: what creating or setting up raised; nothing is left open then.
+        """
+        spawn_host_task(self._live, "asynchooks generation", context)
+        try:
+            await self._settled.wait()
+        except BaseException:
+            self._opening.cancel()
+            await self._wait_finished()
+            raise
+        self._raise_error()
+
+    async def aclose(self, grace: float = 0.0) -> None:
+        """Waits for the runs in flight and has the host task unwind.
+
+        Args:
+            grace: seconds that background tasks get to see that they are to stop.
+
+        Raises:
+            BaseException: what closing raised.
+        """
+        self._grace = grace
+        await self._wait_finished()
+        self._raise_error()
+
+    async def land(self, reason: BaseException, *, at_once: bool = False) -> None:
+        """Waits until no run is in flight, for at most `close_timeout`, then interrupts them.
+
+        Args:
+            reason: what runs that are interrupted raise.
+            at_once: whether they are interrupted before the wait.
+        """
+        if at_once:
+            self.coordinator.interrupt_all(reason)
+        with anyio.move_on_after(self._close_timeout, shield=True) as scope:
+            await self.coordinator.all_landed()
+        if scope.cancelled_caught:
+            logger.warning("runs in flight did not end within %s s", self._close_timeout)
+            self.coordinator.interrupt_all(reason)
+
+    async def _wait_finished(self) -> None:
+        for attempt_to_end in (self._told_to_close.set, self._living.cancel):
+            attempt_to_end()
+            with anyio.move_on_after(self._close_timeout + self._grace, shield=True):
+                await self._finished.wait()
+                return
+            logger.warning("a generation did not close within %s s", self._close_timeout)
+
+    async def _live(self) -> None:
+        unwinding.set(self._protect_unwinding)
+        try:
+            with self._opening, self._living:
+                async with self._create() as self._session:
+                    await self._stay_open(self._session)
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._finished.set()
+            self._settled.set()
+
+    async def _stay_open(self, session: Session) -> None:
+        await self.coordinator.open()
+        try:
+            self.phase = Phase.AFTER_CREATE_SESSION
+            await self._set_up(session, self.coordinator)
+            self._settled.set()
+            await self._told_to_close.wait()
+            await self.coordinator.wind_down(self._grace)
+        except BaseException as error:
+            unwinding.get()()
+            await self._close_coordinator_after(error)
+            raise
+        await self.coordinator.aclose()
+
+    async def _close_coordinator_after(self, error: BaseException) -> None:
+        try:
+            await self.coordinator.aclose()
+        except Exception as other:
+            note_once(error, f"also raised: {type(other).__name__}: {other}")
+
+    def _raise_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _protect_unwinding(self) -> None:
+        # From here on the scope that stops the opening reaches nothing: what was opened gets to
+        # close in peace.
+        self._living.shield = True

@@ -1,0 +1,303 @@
+"""Making ops: the decorator, placeholders, constants and groups."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, overload
+
+from asynchooks._errors import OutOfRangeError
+from asynchooks._graph import (
+    Graph,
+    Op,
+    OpKind,
+    check_name,
+    checked_ops,
+    control_inputs_of,
+    get_default_graph,
+    graph_of,
+    is_op,
+)
+from asynchooks._structure import Build, Constant, compile_arguments, leaf_at
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OpFunction(Generic[T]):
+    """A function that makes an op of each call; see `op`.
+
+    Attributes:
+        __wrapped__: the plain function.
+    """
+
+    __wrapped__: Callable[..., Any]
+    kind: OpKind
+    name: str
+    control_inputs: tuple[Op[Any], ...] = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Op[T]:
+        """Makes an op that applies the function to `args` and `kwargs` in each run.
+
+        Args:
+            *args: values, ops, or lists, tuples and dicts in which ops stand at any depth.
+            **kwargs: likewise.
+
+        Raises:
+            TypeError: the function cannot be called with such arguments.
+            ValueError: the ops among the arguments are of several graphs.
+            GraphFinalizedError: the graph is final.
+        """
+        _check_signature(self.__wrapped__, args, kwargs)
+        inputs, build = ops_in((args, kwargs))
+        graph = graph_of((*inputs, *self.control_inputs))
+        controls = control_inputs_of(graph, self.control_inputs)
+        call = _apply(self.__wrapped__, args, kwargs, inputs, build)
+        return new_op(graph, self.name, self.kind, call, inputs=inputs, control_inputs=controls)
+
+    def __get__(self, instance: object, owner: type | None = None) -> OpFunction[T]:
+        """Binds a decorated method to its instance."""
+        if instance is None:
+            return self
+        return replace(self, __wrapped__=self.__wrapped__.__get__(instance, owner))
+
+    def options(
+        self, *, name: str | None = None, control_dependencies: Iterable[Op[Any]] = ()
+    ) -> OpFunction[T]:
+        """Returns the same function with other options.
+
+        Args:
+            name: the name of the ops that it makes; None keeps the name.
+            control_dependencies: ops that are evaluated before those that it makes.
+        """
+        if name is not None:
+            check_name(name)
+        controls = checked_ops(control_dependencies, "control dependencies")
+        return replace(self, name=name or self.name, control_inputs=self.control_inputs + controls)
+
+
+@overload
+def op(fn: Callable[..., Awaitable[T]], /) -> OpFunction[T]: ...
+@overload
+def op(fn: Callable[..., T], /) -> OpFunction[T]: ...
+@overload
+def op(
+    *, name: str | None = None, thread: bool = False, control_dependencies: Iterable[Op[Any]] = ()
+) -> OpDecorator: ...
+def op(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    thread: bool = False,
+    control_dependencies: Iterable[Op[Any]] = (),
+) -> Any:
+    """Makes a function one whose calls are ops: nothing runs until a session runs the op.
+
+    In a run an async function is awaited, a plain one is called in place, so it must not block;
+    one that blocks is given to a worker thread with ``thread=True``.
+
+    Args:
+        fn: the function, when the decorator is used without parentheses.
+        name: the name of the ops that it makes; None takes the function's.
+        thread: whether the function, a plain one, runs in a worker thread.
+        control_dependencies: ops that are evaluated before those that it makes.
+
+    Raises:
+        TypeError: `fn` is not callable, or an async function is to run in a thread.
+    """
+    decorate = OpDecorator(name, thread, checked_ops(control_dependencies, "control dependencies"))
+    return decorate if fn is None else decorate(fn)
+
+
+@dataclass(frozen=True)
+class OpDecorator:
+    """What `op` with options returns; takes the function."""
+
+    name: str | None
+    thread: bool
+    control_inputs: tuple[Op[Any], ...]
+
+    @overload
+    def __call__(self, fn: Callable[..., Awaitable[T]], /) -> OpFunction[T]: ...
+    @overload
+    def __call__(self, fn: Callable[..., T], /) -> OpFunction[T]: ...
+    def __call__(self, fn: Callable[..., Any], /) -> OpFunction[Any]:
+        """Makes the function one whose calls are ops."""
+        kind = _kind_of(fn, self.thread)
+        return OpFunction[Any](fn, kind, self.name or name_of(fn), self.control_inputs)
+
+
+def placeholder(name: str | None = None) -> Op[Any]:
+    """Makes an op that has a value only where it is fed.
+
+    A run that needs it and does not feed it raises `InvalidArgumentError` before any op has run.
+
+    Args:
+        name: None takes "placeholder".
+    """
+    return new_op(get_default_graph(), name or "placeholder", OpKind.PLACEHOLDER)
+
+
+def constant(value: T, name: str | None = None) -> Op[T]:
+    """Makes an op whose value is always `value`.
+
+    Args:
+        value: any object; it is not copied.
+        name: None takes "constant".
+    """
+    return new_op(get_default_graph(), name or "constant", OpKind.PLAIN, lambda: value)
+
+
+def group(*ops: Op[Any], name: str | None = None) -> Op[None]:
+    """Makes an op whose value is None and that is evaluated after all of `ops`.
+
+    Args:
+        *ops: ops of one graph.
+        name: None takes "group".
+    """
+    checked = checked_ops(ops, "the members of a group")
+    graph = graph_of(checked)
+    controls = control_inputs_of(graph, checked)
+    return new_op(graph, name or "group", OpKind.PLAIN, _nothing, control_inputs=controls)
+
+
+def no_op(name: str | None = None) -> Op[None]:
+    """Makes an op that does nothing: something to hang control dependencies on.
+
+    Args:
+        name: None takes "no_op".
+    """
+    return group(name=name or "no_op")
+
+
+def new_op(
+    graph: Graph,
+    name: str,
+    kind: OpKind,
+    call: Callable[..., Any] | None = None,
+    *,
+    inputs: tuple[Op[Any], ...] = (),
+    control_inputs: tuple[Op[Any], ...] | None = None,
+    stateful: bool = False,
+) -> Op[Any]:
+    """Makes an op and adds it to `graph`."""
+    if control_inputs is None:
+        control_inputs = control_inputs_of(graph)
+    made = Op[Any](
+        graph,
+        graph.unique_name(name),
+        kind,
+        call,
+        inputs=inputs,
+        control_inputs=control_inputs,
+        stateful=stateful,
+    )
+    graph.add(made)
+    return made
+
+
+def ops_in(structure: object) -> tuple[tuple[Op[Any], ...], Build]:
+    """Finds the ops in nested lists, tuples and dicts.
+
+    Returns:
+        The ops, each once, and what builds the structure from their values.
+    """
+    found: dict[Op[Any], int] = {}
+
+    def leaf(value: object) -> Build:
+        if is_op(value):
+            return leaf_at(found.setdefault(value, len(found)))
+        return Constant(value)
+
+    build = compile_arguments(structure, leaf)
+    return tuple(found), build
+
+
+def call_op(graph: Graph, fn: Callable[[], Any]) -> Op[Any]:
+    """Makes an op of a zero-argument callable without adding it to `graph`."""
+    return Op[Any](graph, name_of(fn), OpKind.ASYNC, _awaitable_or_value(fn))
+
+
+def name_of(fn: Callable[..., Any]) -> str:
+    """Returns the name that ops made of `fn` get."""
+    return getattr(fn, "__name__", None) or type(fn).__name__
+
+
+def is_async(fn: Callable[..., Any]) -> bool:
+    """Tells whether a call of `fn` is to be awaited, as far as can be told before it is called."""
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(
+        getattr(fn, "__call__", None)  # noqa: B004
+    )
+
+
+def in_place(fn: Callable[..., Any], *args: Any) -> Any:
+    """Calls a plain function, whose `StopIteration` a coroutine could not let through.
+
+    Raises:
+        OutOfRangeError: the function raised `StopIteration`.
+    """
+    try:
+        return fn(*args)
+    except StopIteration as stop:
+        raise OutOfRangeError(f"{name_of(fn)!r} raised StopIteration") from stop
+
+
+def _nothing() -> None:
+    return None
+
+
+def _kind_of(fn: Callable[..., Any], thread: bool) -> OpKind:
+    if not callable(fn):
+        raise TypeError(f"an op is made of a function, not of {fn!r}")
+    if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
+        raise TypeError(
+            f"{name_of(fn)!r} is a generator function; an op gives one value, use from_iterable() "
+            "for a function that yields many"
+        )
+    if not is_async(fn):
+        return OpKind.THREAD if thread else OpKind.PLAIN
+    if thread:
+        raise TypeError(f"{name_of(fn)!r} is async; only a plain function can run in a thread")
+    return OpKind.ASYNC
+
+
+def _awaitable_or_value(fn: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+    if is_async(fn):
+        return fn
+
+    async def call() -> Any:
+        value = in_place(fn)
+        return await value if inspect.isawaitable(value) else value
+
+    return call
+
+
+def _check_signature(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    try:
+        signature = inspect.signature(fn)
+    except ValueError:
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name_of(fn)}(): {error}") from None
+
+
+def _apply(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    inputs: tuple[Op[Any], ...],
+    build: Build,
+) -> Callable[..., Any]:
+    if not kwargs and len(args) == len(inputs) and all(map(operator.is_, args, inputs)):
+        return fn
+
+    def apply(*values: Any) -> Any:
+        built_args, built_kwargs = build(values)
+        return fn(*built_args, **built_kwargs)
+
+    return apply

@@ -1,0 +1,57 @@
+"""Options of one run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Options of one run; those of the caller and of hooks are merged.
+
+    Carries over ``tf.compat.v1.RunOptions``.
+
+    Attributes:
+        timeout: seconds that evaluating the ops may take, then `DeadlineExceededError` is raised;
+            None is no limit. The largest one that somebody asks for counts.
+        retry: whether the run is repeated after the session was recovered. It is not if somebody
+            says so: then the session is recovered and this run's error raised.
+        trace_level: how much of the run observers are to record, from 0; the largest one counts.
+    """
+
+    timeout: float | None = None
+    retry: bool = True
+    trace_level: int = 0
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        if self.timeout is not None:
+            check_seconds("RunOptions.timeout", self.timeout)
+
+    def merged(self, other: RunOptions) -> RunOptions:
+        """Returns what both together ask for."""
+        timeouts = [each for each in (self.timeout, other.timeout) if each is not None]
+        return RunOptions(
+            timeout=max(timeouts, default=None),
+            retry=self.retry and other.retry,
+            trace_level=max(self.trace_level, other.trace_level),
+        )
+
+
+def check_seconds(name: str, value: object, *, infinite: bool = False) -> None:
+    """Checks a time span.
+
+    Args:
+        name: what it is called, for the message.
+        value: the time span.
+        infinite: whether it may be ``math.inf``.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is negative, NaN, or infinite where it may not be.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} is to be a number of seconds, not {value!r}")
+    if math.isnan(value) or value < 0 or (math.isinf(value) and not infinite):
+        raise ValueError(f"{name} is to be a number of seconds from 0, not {value!r}")

@@ -1,0 +1,104 @@
+"""Resources: what has a life as long as one generation of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any, TypeVar, cast
+
+from asynchooks._closing import unwinding
+from asynchooks._graph import Graph, Op, OpKind, graph_of
+from asynchooks._ops import name_of, ops_in
+from asynchooks._state import Transaction
+from asynchooks._structure import Build
+
+T = TypeVar("T")
+
+
+class Resource(Op[T]):
+    """An op whose value is what the running generation has opened."""
+
+    __slots__ = ("_build", "_factory", "_needs")
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        factory: Callable[..., Any],
+        needs: tuple[Op[Any], ...],
+        build: Build,
+    ) -> None:
+        super().__init__(graph, graph.unique_name(name), OpKind.PLAIN, self._live, stateful=True)
+        self._factory = factory
+        self._needs = needs
+        self._build = build
+        graph.add(self)
+
+    def open(self, opened: dict[Op[Any], Any]) -> AbstractAsyncContextManager[T]:
+        """Calls the factory.
+
+        Args:
+            opened: the resources that are open by now.
+        """
+        args, kwargs = self._build([opened[need] for need in self._needs])
+        manager = self._factory(*args, **kwargs)
+        if not isinstance(manager, AbstractAsyncContextManager):
+            raise TypeError(
+                f"the factory of resource {self.name!r} is to return an async context manager, "
+                f"not {manager!r}"
+            )
+        return cast("AbstractAsyncContextManager[T]", manager)
+
+    def _live(self, transaction: Transaction) -> Any:
+        return transaction.resources[self]
+
+
+def resource(
+    factory: Callable[..., AbstractAsyncContextManager[T]],
+    *args: Any,
+    name: str | None = None,
+    **kwargs: Any,
+) -> Op[T]:
+    """Makes an op for something with a life: a connection, a pool, a client.
+
+    It is opened when a generation of the session is created, in the order in which the graph's
+    resources were made, and closed when the generation ends; both happen in one task. An op that
+    takes it, or a hook that fetches it, gets the live one.
+
+    Args:
+        factory: called once for each generation; returns an async context manager.
+        *args: its arguments: values or other resources, which it gets opened, also nested.
+        name: None takes the factory's name.
+        **kwargs: likewise.
+
+    Raises:
+        TypeError: `factory` is not callable, or an op among the arguments is no resource.
+    """
+    if not callable(factory):
+        raise TypeError(
+            "a resource is made of a function that returns an async context manager, not of "
+            f"{factory!r}"
+        )
+    needs, build = ops_in((args, kwargs))
+    for need in needs:
+        if not isinstance(need, Resource):
+            raise TypeError(f"a resource can take values and resources, but {need!r} is neither")
+    return Resource(graph_of(needs), name or name_of(factory), factory, needs, build)
+
+
+async def open_resources(graph: Graph, stack: AsyncExitStack) -> dict[Op[Any], Any]:
+    """Opens the graph's resources in order.
+
+    Args:
+        graph: the graph.
+        stack: closes them in reverse order.
+    """
+    opened: dict[Op[Any], Any] = {}
+    try:
+        for op in graph.get_operations():
+            if isinstance(op, Resource):
+                opened[op] = await stack.enter_async_context(op.open(opened))
+    except BaseException:
+        unwinding.get()()
+        raise
+    return opened

@@ -1,0 +1,174 @@
+"""The raw session: runs fetches on a graph, one transaction each."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+import anyio
+
+from asynchooks._backend import native_cancellations, raise_if_natively_cancelled
+from asynchooks._closing import conclude, run_all
+from asynchooks._errors import DeadlineExceededError
+from asynchooks._executor import execute
+from asynchooks._fetches import parse_feeds, parse_fetches
+from asynchooks._graph import Graph, Op, get_default_graph
+from asynchooks._lifecycle import Lifecycle, SessionPhase
+from asynchooks._options import RunOptions
+from asynchooks._pace import Pace
+from asynchooks._plan import Plan, compile_plan
+from asynchooks._resources import open_resources
+from asynchooks._state import SessionState, Transaction
+
+T = TypeVar("T")
+
+_KEPT_PLANS = 256
+
+
+class Session:
+    """Runs ops of a graph, without hooks and without recovery.
+
+    Hooks get to see it as `run_context.session`; used alone it is entered with ``async with``.
+    Carries over ``tf.compat.v1.Session``.
+    """
+
+    def __init__(self, graph: Graph | None = None, state: SessionState | None = None) -> None:
+        """Makes a session that is not open yet.
+
+        Args:
+            graph: None takes the default graph.
+            state: the values of variables and the positions in sources to go on with; None starts
+                afresh.
+        """
+        self._graph = graph if graph is not None else get_default_graph()
+        self._owns_state = state is None
+        self._state = state if state is not None else SessionState()
+        self._lifecycle = Lifecycle()
+        self._stack = AsyncExitStack()
+        self._resources: dict[Op[Any], Any] = {}
+        self._plans: OrderedDict[object, Plan] = OrderedDict()
+        self._pace = Pace()
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is run."""
+        return self._graph
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session was left."""
+        return self._lifecycle.is_over
+
+    async def __aenter__(self) -> Session:
+        """Opens the graph's resources."""
+        self._lifecycle.move(SessionPhase.OPENING)
+        try:
+            async with AsyncExitStack() as stack:
+                self._resources = await open_resources(self._graph, stack)
+                self._stack = stack.pop_all()
+        except BaseException:
+            self._lifecycle.move(SessionPhase.CLOSING)
+            self._lifecycle.move(SessionPhase.CLOSED)
+            raise
+        self._lifecycle.move(SessionPhase.OPEN)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Closes the graph's resources."""
+        self._lifecycle.move(SessionPhase.CLOSING)
+        try:
+            await self._stack.__aexit__(exc_type, exc, traceback)
+        finally:
+            self._lifecycle.move(SessionPhase.CLOSED)
+            if self._owns_state:
+                await self._close_state()
+
+    @overload
+    async def run(
+        self, fetches: Op[T], feed_dict: Any = None, options: RunOptions | None = None
+    ) -> T: ...
+    @overload
+    async def run(
+        self, fetches: Any, feed_dict: Any = None, options: RunOptions | None = None
+    ) -> Any: ...
+    async def run(
+        self, fetches: Any, feed_dict: Any = None, options: RunOptions | None = None
+    ) -> Any:
+        """Evaluates ops in one transaction and returns their values.
+
+        It is a cancellation point also where nothing in it suspends. A run that fails or is
+        cancelled leaves no trace: no variable is assigned, and items go back to their sources.
+
+        Args:
+            fetches: an op, the name of one, a zero-argument callable (an op of its own, awaited if
+                it returns an awaitable), or tuples, lists, dicts, named tuples and dataclasses of
+                them at any depth.
+            feed_dict: values by op, or name of an op, that replace those ops in this run.
+            options: only the timeout matters here.
+
+        Returns:
+            The values, in the nesting of `fetches`.
+
+        Raises:
+            TypeError: something in the fetches or feeds cannot be fetched or fed.
+            ValueError: an op or name is not of this graph.
+            InvalidArgumentError: a placeholder is needed and not fed.
+            DeadlineExceededError: the timeout passed.
+            SessionClosedError: the session was left.
+            BaseException: what an op raised; a group if several did.
+        """
+        self._lifecycle.require_open()
+        request = parse_fetches(self._graph, fetches)
+        feeds = parse_feeds(self._graph, feed_dict)
+        plan = self._plan(request.ops, feeds)
+        await self._pace.checkpoint()
+        transaction = Transaction(self._state, self._resources)
+        timeout = options.timeout if options is not None else None
+        try:
+            values = await self._execute(plan, tuple(feeds.values()), transaction, timeout)
+            result = request.build(values)
+            transaction.commit()
+        except BaseException:
+            transaction.rollback()
+            raise
+        return result
+
+    async def _execute(
+        self, plan: Plan, fed_values: tuple[Any, ...], transaction: Transaction, limit: float | None
+    ) -> list[Any]:
+        cancellations = native_cancellations()
+        if limit is None:
+            values = await execute(plan, fed_values, transaction, self._pace)
+        else:
+            values = await self._execute_within(limit, plan, fed_values, transaction)
+        # An op may have swallowed a cancellation that asyncio delivers only once.
+        raise_if_natively_cancelled(cancellations)
+        return values
+
+    async def _execute_within(
+        self, limit: float, plan: Plan, fed_values: tuple[Any, ...], transaction: Transaction
+    ) -> list[Any]:
+        with anyio.move_on_after(limit):
+            return await execute(plan, fed_values, transaction, self._pace)
+        raise DeadlineExceededError(limit)
+
+    def _plan(self, fetched: tuple[Op[Any], ...], feeds: dict[Op[Any], Any]) -> Plan:
+        key = (fetched, tuple(feeds))
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = compile_plan(fetched, feeds)
+            if len(self._plans) > _KEPT_PLANS:
+                self._plans.popitem(last=False)
+        return plan
+
+    async def _close_state(self) -> None:
+        error = conclude(None, await run_all(self._state.closing_steps(), timeout=float("inf")))
+        if error is not None:
+            raise error

@@ -1,0 +1,98 @@
+"""Sources: data that runs take item by item; what a run takes and does not commit goes back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, Generic, TypeGuard, TypeVar, cast
+
+from asynchooks._graph import Graph, Op, OpKind, get_default_graph
+from asynchooks._ops import name_of, new_op
+from asynchooks._positions import Items, Position
+from asynchooks._state import Transaction
+
+T = TypeVar("T")
+
+
+class Source(Generic[T]):
+    """Data that runs take item by item; made by `from_iterable`.
+
+    Each session has a position of its own in it.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        reopen: Callable[[], Items[T]] | None = None,
+        iterator: Items[T] | None = None,
+    ) -> None:
+        """Is called by `from_iterable`."""
+        self.graph = graph
+        self.name = name
+        self._reopen = reopen
+        self._iterator = iterator
+
+    def __repr__(self) -> str:
+        return f"<Source {self.name!r}>"
+
+    def get_next(self, name: str | None = None) -> Op[T]:
+        """Makes an op that takes the next item in each run.
+
+        At the end the run raises `OutOfRangeError`, as every later one does. An item taken by a run
+        that does not commit is the next one taken.
+
+        Args:
+            name: None takes the source's name with "/get_next".
+        """
+
+        async def take(transaction: Transaction) -> T:
+            return await self._position(transaction).take(transaction)
+
+        unique = name or f"{self.name}/get_next"
+        return new_op(self.graph, unique, OpKind.ASYNC, take, stateful=True)
+
+    def _position(self, transaction: Transaction) -> Position[T]:
+        positions = transaction.state.positions
+        position = positions.get(self)
+        if position is None:
+            position = positions[self] = Position(self.name, self._reopen, self._iterator)
+        return cast("Position[T]", position)
+
+
+def from_iterable(
+    iterable: Items[T] | Callable[[], Items[T]], name: str | None = None
+) -> Source[T]:
+    """Makes a source of the default graph from data that is read item by item.
+
+    Args:
+        iterable: a sync or async iterable, or a function that returns one, such as a generator
+            function. Reading starts with the first run that takes an item. Whatever can be opened
+            anew (a function's result, a list) is opened anew after reading has failed, and read on
+            from the same item; an iterator that cannot raises its error again.
+            An async iterable is read in a task of its own, so that the cancellation of a run cannot
+            break it; a sync one is read in the loop and must not block.
+        name: None takes the function's name or "source".
+
+    Raises:
+        TypeError: `iterable` is neither.
+    """
+    graph = get_default_graph()
+    if _is_items(iterable):
+        return _source_of(graph, name or "source", iterable)
+    if not callable(iterable) or inspect.iscoroutinefunction(iterable):
+        raise TypeError(
+            f"a source is made of a sync or async iterable or of a function that returns one, not "
+            f"of {iterable!r}"
+        )
+    return Source(graph, name or name_of(iterable), reopen=iterable)
+
+
+def _is_items(value: object) -> TypeGuard[Items[Any]]:
+    return isinstance(value, Iterable | AsyncIterable)
+
+
+def _source_of(graph: Graph, name: str, items: Items[T]) -> Source[T]:
+    if isinstance(items, Iterator | AsyncIterator):
+        return Source(graph, name, iterator=cast("Items[T]", items))
+    return Source(graph, name, reopen=lambda: items)

@@ -1,0 +1,100 @@
+"""What runs change, and the transaction in which one run changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from asynchooks._closing import Step
+from asynchooks._graph import Op
+
+Change = Callable[[Any], Any]
+"""Gives a variable's new value from the old."""
+
+
+class SourcePosition(Protocol):
+    """Where one session stands in a source; closed with the session."""
+
+    name: str
+
+    def aclose(self) -> Awaitable[None]:
+        """Ends reading."""
+        ...
+
+
+class SessionState:
+    """The committed values of variables and the positions in sources.
+
+    It outlives the raw sessions that work on it: a `MonitoredSession` hands it from one generation
+    to the next.
+    """
+
+    __slots__ = ("positions", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[Op[Any], Any] = {}
+        self.positions: dict[object, SourcePosition] = {}
+
+    def closing_steps(self) -> list[Step]:
+        """Returns the steps that end reading from the sources."""
+        return [(f"closing {each.name}", each.aclose) for each in self.positions.values()]
+
+
+class _Changes(list[Change]):
+    """The changes of one variable in one run, in order."""
+
+    __slots__ = ("initial_value",)
+
+    def __init__(self, initial_value: Any) -> None:
+        super().__init__()
+        self.initial_value = initial_value
+
+    def applied(self, value: Any) -> Any:
+        for change in self:
+            value = change(value)
+        return value
+
+
+class Transaction:
+    """One run's view of the state: all of its changes are committed at once, or none."""
+
+    __slots__ = ("_changes", "_current", "_give_back", "_snapshot", "resources", "state")
+
+    def __init__(self, state: SessionState, resources: Mapping[Op[Any], Any]) -> None:
+        self.state = state
+        self.resources = resources
+        # A commit replaces the dict of values, so this one stays as it is at the run's start.
+        self._snapshot = state.values
+        self._current: dict[Op[Any], Any] = {}
+        self._changes: dict[Op[Any], _Changes] = {}
+        self._give_back: list[Callable[[], None]] = []
+
+    def read(self, variable: Op[Any], initial_value: Any) -> Any:
+        """Returns the value that `variable` had when the run started."""
+        return self._snapshot.get(variable, initial_value)
+
+    def change(self, variable: Op[Any], initial_value: Any, change: Change) -> Any:
+        """Plans a change and returns the value that it gives within this run."""
+        old = self._current.get(variable, self.read(variable, initial_value))
+        new = self._current[variable] = change(old)
+        self._changes.setdefault(variable, _Changes(initial_value)).append(change)
+        return new
+
+    def on_rollback(self, give_back: Callable[[], None]) -> None:
+        """Has `give_back` called if the run does not commit."""
+        self._give_back.append(give_back)
+
+    def commit(self) -> None:
+        """Applies the planned changes to what is committed by now, in one step."""
+        if self._changes:
+            values = dict(self.state.values)
+            for variable, changes in self._changes.items():
+                values[variable] = changes.applied(values.get(variable, changes.initial_value))
+            self.state.values = values
+        self._give_back.clear()
+
+    def rollback(self) -> None:
+        """Gives back the items that the run took."""
+        for give_back in self._give_back:
+            give_back()
+        self._give_back.clear()

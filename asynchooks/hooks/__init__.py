@@ -1,0 +1,8 @@
+"""The built-in hooks."""
+
+from asynchooks.hooks._feed_fn import FeedFnHook
+from asynchooks.hooks._final_ops import FinalOpsHook
+from asynchooks.hooks._stop_at_step import StopAtStepHook
+from asynchooks.hooks._sync import sync_hook
+
+__all__ = ["FeedFnHook", "FinalOpsHook", "StopAtStepHook", "sync_hook"]
