@@ -43,6 +43,35 @@ async def run_all(steps: Iterable[Step], timeout: float) -> list[BaseException]:
     return errors
 
 
+async def outlast(name: str, wait: Callable[[], Awaitable[object]], timeout: float) -> bool:
+    """Waits for what goes on elsewhere, whatever cancels the caller meanwhile.
+
+    A native cancellation is to be raised afterwards, by `raise_if_natively_cancelled`.
+
+    Args:
+        name: what a warning calls it, if it takes longer.
+        wait: may be awaited several times.
+        timeout: seconds.
+
+    Returns:
+        Whether it came to its end.
+    """
+    deadline = anyio.current_time() + timeout
+    while True:
+        try:
+            # Entered anew after a native cancellation, which would else keep the scope from
+            # catching its own.
+            with anyio.CancelScope(deadline=deadline, shield=True):
+                await wait()
+                return True
+        except BaseException as error:
+            if not is_cancellation(error):
+                raise
+            continue
+        logger.warning("%s did not finish within %s s; closing goes on", name, timeout)
+        return False
+
+
 def conclude(primary: BaseException | None, others: list[BaseException]) -> BaseException | None:
     """Chooses the one error that leaves; the rest is attached to it as notes.
 

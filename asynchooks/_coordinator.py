@@ -287,8 +287,9 @@ class Coordinator:
     def _take_in(self, name: str, error: BaseException) -> None:
         if isinstance(error, Exception):
             note_once(error, f"raised by background task {name!r}")
-        if self._joined:
-            logger.error("background task %r failed after join()", name, exc_info=error)
+        if self._joined or self._error is not None:
+            # Nobody will ask for this one.
+            logger.error("background task %r failed as well", name, exc_info=error)
         else:
             self.report(error)
 

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from asynchooks._backend import is_cancellation
 from asynchooks._errors import RecoveryError, StepFunctionStopped, is_end_of_input, leaves
 from asynchooks._lifecycle import EndReason, Phase, SessionEnd
 
 
 class Failures:
-    """Remembers where the last error was raised, since it leaves through the user's code."""
+    """Remembers where the last errors were raised, since they leave through the user's code."""
 
-    __slots__ = ("_error", "_phase")
+    __slots__ = ("_last",)
 
     def __init__(self) -> None:
-        self.forget()
+        self._last: deque[tuple[BaseException, Phase]] = deque(maxlen=8)
 
     def record(self, error: BaseException, phase: Phase) -> None:
         """Remembers that `error` was raised in `phase`."""
-        self._error: BaseException | None = error
-        self._phase = phase
+        self._last.appendleft((error, phase))
 
     def phase_of(self, error: BaseException) -> Phase:
         """Returns where `error`, or one of its leaves, was raised."""
-        known = error is self._error or any(leaf is self._error for leaf in leaves(error))
-        return self._phase if known else Phase.BODY
+        parts = (error, *leaves(error))
+        phases = (phase for known, phase in self._last if any(part is known for part in parts))
+        return next(phases, Phase.BODY)
 
     def forget(self) -> None:
-        """Forgets the error, whose traceback refers to the session."""
-        self._error = None
-        self._phase = Phase.BODY
+        """Forgets the errors, whose tracebacks refer to the session."""
+        self._last.clear()
 
 
 def is_clean(error: BaseException | None) -> bool:

@@ -12,7 +12,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from asynchooks._backend import is_cancellation, is_cancelled, native_cancellations
-from asynchooks._errors import OpCancelledError, combine, is_end_of_input, note_once, reraise
+from asynchooks._errors import OpCancelledError, bare, combine, is_end_of_input, note_once, reraise
 from asynchooks._graph import Op, OpKind
 from asynchooks._ops import in_place
 from asynchooks._pace import Pace
@@ -144,6 +144,7 @@ class _Execution:
             if is_cancelled(cancellations):
                 raise error
             error = _caused(OpCancelledError(op.name), error)
+        error = bare(error)
         if isinstance(error, Exception):
             note_once(error, f"raised by op {op.name!r}")
         self._errors.append(error)

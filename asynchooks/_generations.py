@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextvars import Context
 from typing import cast
 
 import anyio
 
-from asynchooks._backend import spawn_host_task
-from asynchooks._closing import logger
+from asynchooks._backend import (
+    native_cancellations,
+    raise_if_natively_cancelled,
+    spawn_host_task,
+)
+from asynchooks._closing import logger, outlast
 from asynchooks._ending import Failures
 from asynchooks._errors import RecoveryError, SessionClosedError
 from asynchooks._host import Generation
@@ -126,10 +131,12 @@ class Generations:
         replacement = self._replacement
         if replacement is None:
             return None
+        cancellations = native_cancellations()
         replacement.scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await replacement.done.wait()
-        return self._streak.error()
+        await outlast("a recovery", replacement.done.wait, math.inf)
+        abandoned = self._streak.error()
+        raise_if_natively_cancelled(cancellations)
+        return abandoned
 
     async def _replaced(self) -> None:
         replacement = self._replacement

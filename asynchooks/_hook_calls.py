@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
-from asynchooks._errors import ReentrantRunError, note_once
+from asynchooks._errors import ReentrantRunError, bare, note_once
 from asynchooks._hook import HOOK_METHODS, SessionRunHook, label, overridden
-from asynchooks._ops import is_async
+from asynchooks._ops import is_async, is_generator_function
 
 
 class HookCall:
@@ -28,7 +27,7 @@ class HookCall:
         try:
             return await self._method(*args)
         except Exception as error:
-            note_once(error, f"raised by {self.name}")
+            note_once(bare(error), f"raised by {self.name}")
             raise
 
 
@@ -154,8 +153,8 @@ def _checked_hook(place: str, hook: object) -> SessionRunHook:
 
 
 def _check_method(name: str, method: object) -> None:
-    if inspect.isasyncgenfunction(method):
-        raise TypeError(f"{name} is an async generator; it is to be `async def` without `yield`")
+    if is_generator_function(method):
+        raise TypeError(f"{name} is a generator function (or an async generator); make it `async def` without `yield`")
     if not callable(method) or not is_async(method):
         raise TypeError(
             f"{name} is no async function; make it `async def`, or adapt a hook with plain methods "

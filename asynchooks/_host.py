@@ -8,8 +8,12 @@ from contextvars import Context
 
 import anyio
 
-from asynchooks._backend import spawn_host_task
-from asynchooks._closing import logger, unwinding
+from asynchooks._backend import (
+    native_cancellations,
+    raise_if_natively_cancelled,
+    spawn_host_task,
+)
+from asynchooks._closing import outlast, unwinding
 from asynchooks._coordinator import Coordinator
 from asynchooks._errors import note_once
 from asynchooks._lifecycle import Phase
@@ -106,19 +110,20 @@ class Generation:
         """
         if at_once:
             self.coordinator.interrupt_all(reason)
-        with anyio.move_on_after(self._close_timeout, shield=True) as scope:
-            await self.coordinator.all_landed()
-        if scope.cancelled_caught:
-            logger.warning("runs in flight did not end within %s s", self._close_timeout)
+        cancellations = native_cancellations()
+        landed = self.coordinator.all_landed
+        if not await outlast("a run in flight", landed, self._close_timeout):
             self.coordinator.interrupt_all(reason)
+        raise_if_natively_cancelled(cancellations)
 
     async def _wait_finished(self) -> None:
-        for attempt_to_end in (self._told_to_close.set, self._living.cancel):
-            attempt_to_end()
-            with anyio.move_on_after(self._close_timeout + self._grace, shield=True):
-                await self._finished.wait()
-                return
-            logger.warning("a generation did not close within %s s", self._close_timeout)
+        cancellations = native_cancellations()
+        for end in (self._told_to_close.set, self._living.cancel):
+            end()
+            timeout = self._close_timeout + self._grace
+            if await outlast("closing a generation", self._finished.wait, timeout):
+                break
+        raise_if_natively_cancelled(cancellations)
 
     async def _live(self) -> None:
         unwinding.set(self._protect_unwinding)
@@ -139,12 +144,15 @@ class Generation:
             await self._set_up(session, self.coordinator)
             self._settled.set()
             await self._told_to_close.wait()
+            reported = self.coordinator.error
             await self.coordinator.wind_down(self._grace)
         except BaseException as error:
             unwinding.get()()
             await self._close_coordinator_after(error)
             raise
         await self.coordinator.aclose()
+        if self.coordinator.error is not reported:
+            self.coordinator.raise_requested_exception()
 
     async def _close_coordinator_after(self, error: BaseException) -> None:
         try:

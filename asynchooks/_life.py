@@ -8,7 +8,8 @@ from contextvars import copy_context
 from functools import partial
 from weakref import WeakValueDictionary
 
-from asynchooks._closing import conclude, logger, run_all
+from asynchooks._backend import native_cancellations, raise_if_natively_cancelled
+from asynchooks._closing import conclude, logger, outlast, run_all
 from asynchooks._coordinator import Coordinator
 from asynchooks._creator import SessionCreator
 from asynchooks._ending import Failures, session_end
@@ -198,19 +199,24 @@ class Leaving:
         self._take_in_reported_error()
         await self._do("ending runs", self._end_runs)
         if self._clean:
-            await self._do("ending hooks", self._end_hooks)
+            await self._do("ending hooks", self._end_hooks, Phase.END)
+            # A cancellation may have left a recovery that the hooks' end had to wait for.
+            await self._do("ending recovery", self._end_recovery)
         await self._do("closing the session", self._close_generation)
-        self._errors += await run_all(self._life.state.closing_steps(), self._life.close_timeout)
+        await self._do("closing the sources", self._close_sources)
         await self._do("closing hooks", self._close_hooks)
         return conclude(self._primary, self._errors)
 
-    async def _do(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
+    async def _do(
+        self, name: str, step: Callable[[], Awaitable[None]], phase: Phase = Phase.CLOSE
+    ) -> None:
         # The deadlines are set inside, where the stragglers have names.
-        self._errors += await run_all([(name, step)], math.inf)
+        self._add(await run_all([(name, step)], math.inf), phase)
 
     async def _end_recovery(self) -> None:
-        self._abandoned = await self._life.generations.close_replacement()
-        if self._abandoned is not None:
+        abandoned = await self._life.generations.close_replacement()
+        if abandoned is not None:
+            self._abandoned = abandoned
             self._clean = False
 
     def _take_in_reported_error(self) -> None:
@@ -250,6 +256,15 @@ class Leaving:
             else:
                 self._add([error], Phase.CLOSE)
 
+    async def _close_sources(self) -> None:
+        cancellations = native_cancellations()
+        for name, close in self._life.state.closing_steps():
+            try:
+                await outlast(name, close, self._life.close_timeout)
+            except Exception as error:
+                self._add([error], Phase.CLOSE)
+        raise_if_natively_cancelled(cancellations)
+
     async def _close_hooks(self) -> None:
         life = self._life
         end = self._session_end()
@@ -269,5 +284,5 @@ class Leaving:
 
     def _add(self, errors: list[BaseException], phase: Phase) -> None:
         self._errors += errors
-        if errors:
-            self._life.failures.record(bare(errors[-1]), phase)
+        for error in errors:
+            self._life.failures.record(bare(error), phase)

@@ -148,7 +148,9 @@ def constant(value: T, name: str | None = None) -> Op[T]:
         value: any object; it is not copied.
         name: None takes "constant".
     """
-    return new_op(get_default_graph(), name or "constant", OpKind.PLAIN, lambda: value)
+    graph = get_default_graph()
+    # Stateful only in form, so that a value that is awaitable is not awaited.
+    return new_op(graph, name or "constant", OpKind.PLAIN, lambda transaction: value, stateful=True)
 
 
 def group(*ops: Op[Any], name: str | None = None) -> Op[None]:
@@ -233,6 +235,11 @@ def is_async(fn: Callable[..., Any]) -> bool:
     )
 
 
+def is_generator_function(fn: object) -> bool:
+    """Tells whether a call of `fn` gives a generator, sync or async."""
+    return inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn)
+
+
 def in_place(fn: Callable[..., Any], *args: Any) -> Any:
     """Calls a plain function, whose `StopIteration` a coroutine could not let through.
 
@@ -252,7 +259,7 @@ def _nothing() -> None:
 def _kind_of(fn: Callable[..., Any], thread: bool) -> OpKind:
     if not callable(fn):
         raise TypeError(f"an op is made of a function, not of {fn!r}")
-    if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
+    if is_generator_function(fn):
         raise TypeError(
             f"{name_of(fn)!r} is a generator function; an op gives one value, use from_iterable() "
             "for a function that yields many"

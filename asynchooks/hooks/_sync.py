@@ -9,7 +9,7 @@ from typing import Any
 from anyio import to_thread
 
 from asynchooks._hook import HOOK_METHODS, SessionRunHook
-from asynchooks._ops import in_place
+from asynchooks._ops import in_place, is_generator_function
 
 
 def sync_hook(plain_hook: object, *, thread: bool = False) -> SessionRunHook:
@@ -24,7 +24,7 @@ def sync_hook(plain_hook: object, *, thread: bool = False) -> SessionRunHook:
         A hook that overrides just these methods.
 
     Raises:
-        TypeError: the object has none of the methods, or one is not callable.
+        TypeError: the object has none of the methods, or one is no function, or a generator.
     """
     methods = {
         name: getattr(plain_hook, name) for name in HOOK_METHODS if hasattr(plain_hook, name)
@@ -35,8 +35,10 @@ def sync_hook(plain_hook: object, *, thread: bool = False) -> SessionRunHook:
             f"{plain_hook!r} is none"
         )
     for name, method in methods.items():
-        if not callable(method):
-            raise TypeError(f"{name} of {plain_hook!r} is not callable")
+        if not callable(method) or is_generator_function(method):
+            raise TypeError(
+                f"{name} of {plain_hook!r} is to be a function without `yield`, not {method!r}"
+            )
     adapted = {name: _adapted(method, thread) for name, method in methods.items()}
     adapter: type[SessionRunHook] = type(type(plain_hook).__name__, (SessionRunHook,), adapted)
     return adapter()
