@@ -16,6 +16,7 @@ from asynchooks._errors import (
     END_OF_INPUT,
     LifecycleError,
     TasksStillRunningError,
+    are_error_types,
     bare,
     every_leaf,
     note_once,
@@ -48,6 +49,11 @@ class Coordinator:
             clean_stop_exception_types: the errors that stop normally, as a plain request does.
             stop_flag: where plain requests are kept; None makes a flag of its own.
         """
+        if not are_error_types(clean_stop_exception_types):
+            raise TypeError(
+                "clean_stop_exception_types are to be a tuple of exception classes, not "
+                f"{clean_stop_exception_types!r}"
+            )
         self._clean = clean_stop_exception_types
         self._stop_flag = stop_flag if stop_flag is not None else StopFlag()
         self._error: BaseException | None = None
@@ -141,8 +147,11 @@ class Coordinator:
             name: what messages call it; None takes the function's name.
 
         Raises:
+            TypeError: `fn` is not callable.
             LifecycleError: the coordinator is not open.
         """
+        if not callable(fn):
+            raise TypeError(f"start_soon() takes an async function, not {fn!r}")
         if self._group is None:
             raise LifecycleError("the coordinator is not open; enter it with `async with`")
         key = object()
@@ -156,9 +165,14 @@ class Coordinator:
             manager: left after the background tasks have ended, in reverse order of entering.
 
         Raises:
+            TypeError: `manager` is no async context manager.
             LifecycleError: called in another task than the coordinator's own, which is the one that
                 runs `after_create_session`.
         """
+        if not isinstance(manager, AbstractAsyncContextManager):
+            raise TypeError(
+                f"enter_async_context() takes an async context manager, not {manager!r}"
+            )
         if self._host != anyio.get_current_task().id:
             raise LifecycleError(
                 "enter_async_context() is to be called in the coordinator's own task: in "
@@ -175,6 +189,8 @@ class Coordinator:
         Returns:
             `should_stop`.
         """
+        if timeout is not None:
+            check_seconds("timeout", timeout, infinite=True)
         with anyio.move_on_after(timeout):
             await self._until(self.should_stop)
         return self.should_stop()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 from asynchooks._backend import is_cancellation
-from asynchooks._errors import RecoveryError, StepFunctionStopped, is_end_of_input, leaves
-from asynchooks._lifecycle import EndReason, Phase, SessionEnd
+from asynchooks._errors import RecoveryError, StepFunctionStopped, leaves
+from asynchooks._lifecycle import EndReason, Phase
 
 
 class Failures:
@@ -23,8 +23,8 @@ class Failures:
 
     def phase_of(self, error: BaseException) -> Phase:
         """Returns where `error`, or one of its leaves, was raised."""
-        parts = (error, *leaves(error))
-        phases = (phase for known, phase in self._last if any(part is known for part in parts))
+        parts = _parts(error)
+        phases = (phase for known, phase in self._last if parts & _parts(known))
         return next(phases, Phase.BODY)
 
     def forget(self) -> None:
@@ -32,29 +32,24 @@ class Failures:
         self._last.clear()
 
 
-def is_clean(error: BaseException | None) -> bool:
-    """Tells whether a block that is left with `error` is left cleanly."""
-    return error is None or is_end_of_input(error)
-
-
-def session_end(error: BaseException | None, phase: Phase, stopped: bool) -> SessionEnd:
-    """Says how a session ended.
+def clean_reason(error: BaseException | None, stopped: bool) -> EndReason:
+    """Says why a session ended cleanly.
 
     Args:
-        error: what ended it, if something was raised.
-        phase: where that was raised.
+        error: the end of the input, if that ended it.
         stopped: whether a stop was requested.
     """
-    if error is None:
-        return SessionEnd(EndReason.STOPPED if stopped else EndReason.COMPLETED)
-    return SessionEnd(_reason(error), error, phase)
+    if error is not None and not isinstance(error, StepFunctionStopped):
+        return EndReason.OUT_OF_INPUT
+    return EndReason.STOPPED if stopped else EndReason.COMPLETED
 
 
-def _reason(error: BaseException) -> EndReason:
+def unclean_reason(error: BaseException) -> EndReason:
+    """Says why a session ended with `error`."""
     if is_cancellation(error):
         return EndReason.CANCELLED
-    if isinstance(error, RecoveryError):
-        return EndReason.GAVE_UP
-    if isinstance(error, StepFunctionStopped):
-        return EndReason.STOPPED
-    return EndReason.OUT_OF_INPUT if is_end_of_input(error) else EndReason.FAILED
+    return EndReason.GAVE_UP if isinstance(error, RecoveryError) else EndReason.FAILED
+
+
+def _parts(error: BaseException) -> set[int]:
+    return {id(error), *map(id, leaves(error))}

@@ -210,6 +210,12 @@ def is_end_of_input(error: BaseException) -> bool:
     return every_leaf(error, lambda leaf: isinstance(leaf, END_OF_INPUT))
 
 
+def are_error_types(value: object) -> bool:
+    """Tells whether `value` is an exception class or a tuple of them."""
+    types = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+    return all(isinstance(each, type) and issubclass(each, BaseException) for each in types)
+
+
 def bare(error: BaseException) -> BaseException:
     """Returns the leaf of a group that has only one, else `error` itself."""
     while len(inner := _inner(error)) == 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from asynchooks._graph import Graph, Op
-from asynchooks._ops import call_op, name_of
+from asynchooks._ops import OpFunction, call_op, check_call, is_generator_function, name_of
+from asynchooks._sources import Source
 from asynchooks._structure import Build, compile_fetches, leaf_at
 
 
@@ -73,21 +73,26 @@ def parse_feeds(graph: Graph, feed_dict: object) -> dict[Op[Any], Any]:
 
 
 def _fetched(graph: Graph, value: object, calls: dict[object, Op[Any]]) -> Op[Any]:
+    if isinstance(value, OpFunction):
+        raise TypeError(f"cannot fetch {value!r}: call it to make an op")
+    if isinstance(value, Source):
+        raise TypeError(f"cannot fetch {value!r}: fetch an op made by its get_next()")
     if not callable(value) or isinstance(value, type):
         return graph.resolve(value, "fetch")
     made = calls.get(value)
     if made is None:
-        _check_takes_nothing(value)
-        made = calls[value] = call_op(graph, value)
+        made = calls[value] = call_op(graph, _fetchable(value))
     return made
 
 
-def _check_takes_nothing(fn: Callable[..., Any]) -> None:
-    try:
-        inspect.signature(fn).bind()
-    except TypeError as error:
+def _fetchable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    if is_generator_function(fn):
         raise TypeError(
-            f"cannot fetch {name_of(fn)!r}: {error}; a callable that is fetched takes no arguments"
-        ) from None
-    except ValueError:
-        return
+            f"cannot fetch {name_of(fn)!r}: it is a generator function; make a source of it by "
+            "from_iterable()"
+        )
+    try:
+        check_call(fn)
+    except TypeError as error:
+        raise TypeError(f"cannot fetch {error}; a callable is fetched without arguments") from None
+    return fn

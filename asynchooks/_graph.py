@@ -117,8 +117,11 @@ class Graph:
         """Returns the op of that name.
 
         Raises:
+            TypeError: `name` is no string.
             ValueError: the graph has no such op.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an op is a string, not {name!r}")
         try:
             return self._ops[name]
         except KeyError:
@@ -149,11 +152,8 @@ class Graph:
         """Returns `name`, or `name_1`, `name_2`, ... if it is taken.
 
         Raises:
-            TypeError: `name` is no string.
-            ValueError: `name` is empty.
             GraphFinalizedError: the graph is final.
         """
-        check_name(name)
         if self.finalized:
             raise GraphFinalizedError(name)
         unique = name
@@ -252,12 +252,37 @@ def checked_ops(ops: object, use: str) -> tuple[Op[Any], ...]:
     return cast("tuple[Op[Any], ...]", checked)
 
 
-def check_name(name: object) -> None:
-    """Raises `TypeError` or `ValueError` if `name` cannot be the name of an op."""
+def chosen_name(name: object, default: str) -> str:
+    """Returns the name that an op is to get.
+
+    Args:
+        name: what the caller gave; None for nothing.
+        default: used if nothing was given.
+
+    Raises:
+        TypeError: `name` is no string.
+        ValueError: `name` is empty.
+    """
+    if name is None:
+        return default
     if not isinstance(name, str):
         raise TypeError(f"the name of an op is to be a string, not {name!r}")
     if not name:
         raise ValueError("the name of an op is empty; leave it out to get one made")
+    return name
+
+
+def chosen_graph(graph: object) -> Graph:
+    """Returns `graph`, or the default graph for None.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if graph is None:
+        return get_default_graph()
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph is to be a Graph or None, not {graph!r}")
+    return graph
 
 
 def graph_of(inputs: Iterable[Op[Any]]) -> Graph:

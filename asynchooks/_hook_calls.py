@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from asynchooks._errors import ReentrantRunError, bare, note_once
 from asynchooks._hook import HOOK_METHODS, SessionRunHook, label, overridden
-from asynchooks._ops import is_async, is_generator_function
+from asynchooks._ops import is_async
 
 
 class HookCall:
@@ -153,8 +154,10 @@ def _checked_hook(place: str, hook: object) -> SessionRunHook:
 
 
 def _check_method(name: str, method: object) -> None:
-    if is_generator_function(method):
-        raise TypeError(f"{name} is a generator function (or an async generator); make it `async def` without `yield`")
+    if inspect.isasyncgenfunction(method):
+        raise TypeError(
+            f"{name} is a generator function (or an async generator); make it `async def` without `yield`"
+        )
     if not callable(method) or not is_async(method):
         raise TypeError(
             f"{name} is no async function; make it `async def`, or adapt a hook with plain methods "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
+from typing import cast
 
 import anyio
 
@@ -129,7 +130,8 @@ class Generation:
         unwinding.set(self._protect_unwinding)
         try:
             with self._opening, self._living:
-                async with self._create() as self._session:
+                async with _checked_manager(self._create()) as session:
+                    self._session = _checked_session(session)
                     await self._stay_open(self._session)
         except BaseException as error:
             self._error = error
@@ -169,3 +171,15 @@ class Generation:
         # From here on the scope that stops the opening reaches nothing: what was opened gets to
         # close in peace.
         self._living.shield = True
+
+
+def _checked_manager(manager: object) -> AbstractAsyncContextManager[object]:
+    if not isinstance(manager, AbstractAsyncContextManager):
+        raise TypeError(f"create_session() is to return an async context manager, not {manager!r}")
+    return cast("AbstractAsyncContextManager[object]", manager)
+
+
+def _checked_session(session: object) -> Session:
+    if not isinstance(session, Session):
+        raise TypeError(f"create_session() is to give a Session, not {session!r}")
+    return session

@@ -12,8 +12,8 @@ from asynchooks._backend import native_cancellations, raise_if_natively_cancelle
 from asynchooks._closing import conclude, logger, outlast, run_all
 from asynchooks._coordinator import Coordinator
 from asynchooks._creator import SessionCreator
-from asynchooks._ending import Failures, session_end
-from asynchooks._errors import RecoveryError, SessionClosedError, bare, is_end_of_input, reraise
+from asynchooks._ending import Failures, clean_reason, unclean_reason
+from asynchooks._errors import RecoveryError, SessionClosedError, bare, reraise
 from asynchooks._generations import Generations
 from asynchooks._graph import Graph
 from asynchooks._hook import label
@@ -275,12 +275,14 @@ class Leaving:
 
     def _session_end(self) -> SessionEnd:
         error = conclude(self._primary, self._errors) or self._abandoned
+        if error is not None:
+            return SessionEnd(unclean_reason(error), error, self._life.failures.phase_of(error))
+        error = self._error or self._life.clean_stop
+        reason = clean_reason(error, self._life.stop_flag.requested)
         if error is None:
-            error = self._error or self._life.clean_stop
-            if error is not None and is_end_of_input(error):
-                logger.info("the input has ended: %s", error)
-        phase = self._life.failures.phase_of(error) if error is not None else Phase.BODY
-        return session_end(error, phase, self._life.stop_flag.requested)
+            return SessionEnd(reason)
+        logger.info("the input has ended: %s", error)
+        return SessionEnd(reason, error, self._life.failures.phase_of(error))
 
     def _add(self, errors: list[BaseException], phase: Phase) -> None:
         self._errors += errors

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from asynchooks._errors import FeedConflictError
-from asynchooks._fetches import parse_feeds
+from asynchooks._errors import FeedConflictError, note_once
+from asynchooks._fetches import parse_feeds, parse_fetches
 from asynchooks._graph import Graph, Op
 from asynchooks._hook import SessionRunArgs
-from asynchooks._options import RunOptions
+from asynchooks._options import RunOptions, check_options
 
 
 class Merge:
@@ -20,7 +20,7 @@ class Merge:
         options: the merged options.
     """
 
-    __slots__ = ("_caller", "_feeders", "_graph", "feeds", "fetches", "options")
+    __slots__ = ("_caller", "_feeders", "_graph", "_parties", "feeds", "fetches", "options")
 
     def __init__(self, graph: Graph, caller: SessionRunArgs) -> None:
         """Starts with what the caller asks for.
@@ -34,6 +34,7 @@ class Merge:
         self.feeds: dict[Op[Any], Any] = {}
         self._feeders: dict[Op[Any], str] = {}
         self.fetches: list[Any] = [caller.fetches]
+        self._parties: list[tuple[str, Any]] = []
         self.options = caller.options or RunOptions()
 
     def add(self, party: str, requested: object) -> int | None:
@@ -57,13 +58,27 @@ class Merge:
             raise TypeError(
                 f"before_run of {party} is to return SessionRunArgs or None, not {requested!r}"
             )
-        self._add_feeds(party, requested.feed_dict)
+        try:
+            self._add_feeds(party, requested.feed_dict)
+            check_options(requested.options)
+        except (TypeError, ValueError) as error:
+            note_once(error, f"asked for by {party}")
+            raise
         if requested.options is not None:
             self.options = self.options.merged(requested.options)
         if requested.fetches is None:
             return None
         self.fetches.append(requested.fetches)
+        self._parties.append((party, requested.fetches))
         return len(self.fetches) - 1
+
+    def name_culprit(self, error: Exception) -> None:
+        """Adds a note to an error of the run if what one of the hooks fetches is the reason."""
+        for party, fetches in self._parties:
+            try:
+                parse_fetches(self._graph, fetches)
+            except (TypeError, ValueError):
+                note_once(error, f"asked for by {party}")
 
     def add_caller_feeds(self) -> None:
         """Adds the feeds of the caller.

@@ -16,13 +16,13 @@ from asynchooks._creator import ChiefSessionCreator, SessionCreator
 from asynchooks._errors import LifecycleError, RunAfterStopError, is_end_of_input, reraise
 from asynchooks._fetches import parse_feeds, parse_fetches
 from asynchooks._flight import Flight
-from asynchooks._graph import Graph, Op, get_default_graph
+from asynchooks._graph import Graph, Op, chosen_graph
 from asynchooks._hook import SessionRunArgs, SessionRunHook
 from asynchooks._hook_calls import HookCalls, refuse_reentrance
 from asynchooks._host import Generation
 from asynchooks._life import Life
 from asynchooks._lifecycle import SessionPhase
-from asynchooks._options import RunOptions, check_seconds
+from asynchooks._options import RunOptions, check_options, check_seconds
 from asynchooks._recovery import Recovery
 from asynchooks._session import Session
 from asynchooks._step import run_step
@@ -69,12 +69,12 @@ class MonitoredSession:
             TypeError: an argument, a hook or a hook's method is not of the right kind.
             ValueError: a hook is listed twice, or a time is negative or not a number.
         """
-        _check_arguments(graph, session_creator, recovery)
+        _check_arguments(session_creator, recovery)
         check_seconds("stop_grace", stop_grace)
         check_seconds("close_timeout", close_timeout, infinite=True)
         self._life = Life(
             owner=self,
-            graph=graph if graph is not None else get_default_graph(),
+            graph=chosen_graph(graph),
             hooks=HookCalls(hooks),
             creator=session_creator if session_creator is not None else ChiefSessionCreator(),
             recovery=recovery,
@@ -137,6 +137,7 @@ class MonitoredSession:
         Returns:
             Whether the block was left with the end of the input, which is no error.
         """
+        refuse_reentrance(self, "__aexit__")
         clean = exc is None or is_end_of_input(exc)
         if self._life.lifecycle.is_over:
             await self._closed.wait()
@@ -274,8 +275,7 @@ class MonitoredSession:
         # Before any hook has run, so that bad input changes nothing.
         parse_fetches(self.graph, fetches)
         parse_feeds(self.graph, feed_dict)
-        if options is not None and not isinstance(options, RunOptions):
-            raise TypeError(f"options are to be RunOptions or None, not {options!r}")
+        check_options(options)
 
     def _generation(self) -> Generation:
         self._life.lifecycle.require_open()
@@ -293,9 +293,9 @@ class MonitoredSession:
             raise leaving
 
 
-def _check_arguments(graph: object, creator: object, recovery: object) -> None:
-    if graph is not None and not isinstance(graph, Graph):
-        raise TypeError(f"graph is to be a Graph or None, not {graph!r}")
+def _check_arguments(creator: object, recovery: object) -> None:
+    if isinstance(creator, type):
+        raise TypeError(f"session_creator is the class {creator.__name__}; make an instance of it")
     if creator is not None and not callable(getattr(creator, "create_session", None)):
         raise TypeError(f"session_creator is to have a create_session method; {creator!r} has none")
     if recovery is not None and not isinstance(recovery, Recovery):

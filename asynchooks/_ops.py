@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
 from asynchooks._errors import OutOfRangeError
@@ -13,8 +13,8 @@ from asynchooks._graph import (
     Graph,
     Op,
     OpKind,
-    check_name,
     checked_ops,
+    chosen_name,
     control_inputs_of,
     get_default_graph,
     graph_of,
@@ -25,18 +25,31 @@ from asynchooks._structure import Build, Constant, compile_arguments, leaf_at
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
 class OpFunction(Generic[T]):
     """A function that makes an op of each call; see `op`.
 
     Attributes:
         __wrapped__: the plain function.
+        kind: how its ops get their values.
+        name: the name of its ops, which is made unique.
+        control_inputs: what its ops are evaluated after.
     """
 
-    __wrapped__: Callable[..., Any]
-    kind: OpKind
-    name: str
-    control_inputs: tuple[Op[Any], ...] = ()
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        kind: OpKind,
+        name: str,
+        control_inputs: tuple[Op[Any], ...],
+    ) -> None:
+        """Is called by `op`."""
+        self.__wrapped__ = fn
+        self.kind = kind
+        self.name = name
+        self.control_inputs = control_inputs
+
+    def __repr__(self) -> str:
+        return f"<OpFunction {self.name!r}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Op[T]:
         """Makes an op that applies the function to `args` and `kwargs` in each run.
@@ -50,7 +63,7 @@ class OpFunction(Generic[T]):
             ValueError: the ops among the arguments are of several graphs.
             GraphFinalizedError: the graph is final.
         """
-        _check_signature(self.__wrapped__, args, kwargs)
+        check_call(self.__wrapped__, *args, **kwargs)
         inputs, build = ops_in((args, kwargs))
         graph = graph_of((*inputs, *self.control_inputs))
         controls = control_inputs_of(graph, self.control_inputs)
@@ -61,7 +74,8 @@ class OpFunction(Generic[T]):
         """Binds a decorated method to its instance."""
         if instance is None:
             return self
-        return replace(self, __wrapped__=self.__wrapped__.__get__(instance, owner))
+        bound = self.__wrapped__.__get__(instance, owner)
+        return OpFunction(bound, self.kind, self.name, self.control_inputs)
 
     def options(
         self, *, name: str | None = None, control_dependencies: Iterable[Op[Any]] = ()
@@ -72,10 +86,9 @@ class OpFunction(Generic[T]):
             name: the name of the ops that it makes; None keeps the name.
             control_dependencies: ops that are evaluated before those that it makes.
         """
-        if name is not None:
-            check_name(name)
-        controls = checked_ops(control_dependencies, "control dependencies")
-        return replace(self, name=name or self.name, control_inputs=self.control_inputs + controls)
+        controls = self.control_inputs + checked_ops(control_dependencies, "control dependencies")
+        name = chosen_name(name, self.name)
+        return OpFunction(self.__wrapped__, self.kind, name, controls)
 
 
 @overload
@@ -108,6 +121,8 @@ def op(
     Raises:
         TypeError: `fn` is not callable, or an async function is to run in a thread.
     """
+    if name is not None:
+        chosen_name(name, "")
     decorate = OpDecorator(name, thread, checked_ops(control_dependencies, "control dependencies"))
     return decorate if fn is None else decorate(fn)
 
@@ -138,7 +153,7 @@ def placeholder(name: str | None = None) -> Op[Any]:
     Args:
         name: None takes "placeholder".
     """
-    return new_op(get_default_graph(), name or "placeholder", OpKind.PLACEHOLDER)
+    return new_op(get_default_graph(), chosen_name(name, "placeholder"), OpKind.PLACEHOLDER)
 
 
 def constant(value: T, name: str | None = None) -> Op[T]:
@@ -150,7 +165,9 @@ def constant(value: T, name: str | None = None) -> Op[T]:
     """
     graph = get_default_graph()
     # Stateful only in form, so that a value that is awaitable is not awaited.
-    return new_op(graph, name or "constant", OpKind.PLAIN, lambda transaction: value, stateful=True)
+    return new_op(
+        graph, chosen_name(name, "constant"), OpKind.PLAIN, lambda transaction: value, stateful=True
+    )
 
 
 def group(*ops: Op[Any], name: str | None = None) -> Op[None]:
@@ -163,7 +180,9 @@ def group(*ops: Op[Any], name: str | None = None) -> Op[None]:
     checked = checked_ops(ops, "the members of a group")
     graph = graph_of(checked)
     controls = control_inputs_of(graph, checked)
-    return new_op(graph, name or "group", OpKind.PLAIN, _nothing, control_inputs=controls)
+    return new_op(
+        graph, chosen_name(name, "group"), OpKind.PLAIN, _nothing, control_inputs=controls
+    )
 
 
 def no_op(name: str | None = None) -> Op[None]:
@@ -172,7 +191,7 @@ def no_op(name: str | None = None) -> Op[None]:
     Args:
         name: None takes "no_op".
     """
-    return group(name=name or "no_op")
+    return group(name=chosen_name(name, "no_op"))
 
 
 def new_op(
@@ -252,6 +271,22 @@ def in_place(fn: Callable[..., Any], *args: Any) -> Any:
         raise OutOfRangeError(f"{name_of(fn)!r} raised StopIteration") from stop
 
 
+def check_call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Checks that a function can be called with some arguments, as far as it tells.
+
+    Raises:
+        TypeError: it cannot.
+    """
+    try:
+        signature = inspect.signature(fn)
+    except ValueError:
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name_of(fn)}(): {error}") from None
+
+
 def _nothing() -> None:
     return None
 
@@ -280,17 +315,6 @@ def _awaitable_or_value(fn: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
         return await value if inspect.isawaitable(value) else value
 
     return call
-
-
-def _check_signature(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    try:
-        signature = inspect.signature(fn)
-    except ValueError:
-        return
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{name_of(fn)}(): {error}") from None
 
 
 def _apply(

@@ -28,6 +28,12 @@ class RunOptions:
         """Checks the values."""
         if self.timeout is not None:
             check_seconds("RunOptions.timeout", self.timeout)
+        if not isinstance(self.retry, bool):
+            raise TypeError(f"RunOptions.retry is to be a bool, not {self.retry!r}")
+        if isinstance(self.trace_level, bool) or not isinstance(self.trace_level, int):
+            raise TypeError(f"RunOptions.trace_level is to be an int, not {self.trace_level!r}")
+        if self.trace_level < 0:
+            raise ValueError(f"RunOptions.trace_level is to be from 0, not {self.trace_level!r}")
 
     def merged(self, other: RunOptions) -> RunOptions:
         """Returns what both together ask for."""
@@ -37,6 +43,12 @@ class RunOptions:
             retry=self.retry and other.retry,
             trace_level=max(self.trace_level, other.trace_level),
         )
+
+
+def check_options(options: object) -> None:
+    """Raises `TypeError` if `options` are neither `RunOptions` nor None."""
+    if options is not None and not isinstance(options, RunOptions):
+        raise TypeError(f"options are to be RunOptions or None, not {options!r}")
 
 
 def check_seconds(name: str, value: object, *, infinite: bool = False) -> None:

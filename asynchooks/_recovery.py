@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import cast
 
 import anyio
 import tenacity
 
-from asynchooks._errors import PREEMPTION_ERRORS, RecoveryError, every_leaf
+from asynchooks._errors import PREEMPTION_ERRORS, RecoveryError, are_error_types, every_leaf
 
 ErrorTypes = type[BaseException] | tuple[type[BaseException], ...]
 """Classes of errors, as ``isinstance`` takes them."""
@@ -39,15 +38,18 @@ class Recovery:
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        if not callable(self.on) and not _are_error_types(self.on):
+        if (isinstance(self.on, type | tuple) and not are_error_types(self.on)) or not (
+            isinstance(self.on, tuple) or callable(self.on)
+        ):
             raise TypeError(
                 "Recovery.on is to be an exception class, a tuple of them, or a function of an "
                 f"error, not {self.on!r}"
             )
         for name, strategy in (("stop", self.stop), ("wait", self.wait)):
-            if not callable(strategy):
+            if not callable(strategy) or isinstance(strategy, type):
                 raise TypeError(
-                    f"Recovery.{name} is to be a tenacity.{name}_... strategy, not {strategy!r}"
+                    f"Recovery.{name} is to be a tenacity.{name}_... strategy, made with its "
+                    f"arguments, not {strategy!r}"
                 )
 
     def recovers(self, error: BaseException) -> bool:
@@ -118,10 +120,3 @@ class Streak:
         state.outcome = tenacity.Future(state.attempt_number)
         state.outcome.set_exception(self._losses[-1])
         return state
-
-
-def _are_error_types(value: object) -> bool:
-    types = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-    return bool(types) and all(
-        isinstance(each, type) and issubclass(each, BaseException) for each in types
-    )

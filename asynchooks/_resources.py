@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from asynchooks._closing import unwinding
-from asynchooks._graph import Graph, Op, OpKind, graph_of
-from asynchooks._ops import name_of, ops_in
+from asynchooks._closing import conclude, unwinding
+from asynchooks._graph import Graph, Op, OpKind, chosen_name, graph_of
+from asynchooks._ops import check_call, is_async, name_of, ops_in
 from asynchooks._state import Transaction
 from asynchooks._structure import Build
 
@@ -72,33 +73,67 @@ def resource(
         **kwargs: likewise.
 
     Raises:
-        TypeError: `factory` is not callable, or an op among the arguments is no resource.
+        TypeError: `factory` is not callable, is async, cannot be called with such arguments, or an
+            op among them is no resource.
     """
-    if not callable(factory):
+    if not callable(factory) or is_async(factory):
         raise TypeError(
-            "a resource is made of a function that returns an async context manager, not of "
-            f"{factory!r}"
+            "a resource is made of a function that returns an async context manager (an "
+            f"@asynccontextmanager, say), not of {factory!r}"
         )
+    check_call(factory, *args, **kwargs)
     needs, build = ops_in((args, kwargs))
     for need in needs:
         if not isinstance(need, Resource):
             raise TypeError(f"a resource can take values and resources, but {need!r} is neither")
-    return Resource(graph_of(needs), name or name_of(factory), factory, needs, build)
+    return Resource(graph_of(needs), chosen_name(name, name_of(factory)), factory, needs, build)
 
 
-async def open_resources(graph: Graph, stack: AsyncExitStack) -> dict[Op[Any], Any]:
-    """Opens the graph's resources in order.
+class OpenResources:
+    """The resources of one generation.
 
-    Args:
-        graph: the graph.
-        stack: closes them in reverse order.
+    Attributes:
+        values: what was opened, by op.
     """
-    opened: dict[Op[Any], Any] = {}
-    try:
-        for op in graph.get_operations():
-            if isinstance(op, Resource):
-                opened[op] = await stack.enter_async_context(op.open(opened))
-    except BaseException:
-        unwinding.get()()
-        raise
-    return opened
+
+    def __init__(self) -> None:
+        self.values: dict[Op[Any], Any] = {}
+        self._managers: list[AbstractAsyncContextManager[Any]] = []
+
+    async def open(self, graph: Graph) -> None:
+        """Opens the graph's resources in order; if one fails, those that are open are closed."""
+        try:
+            for op in graph.get_operations():
+                if isinstance(op, Resource):
+                    manager = op.open(self.values)
+                    self.values[op] = await manager.__aenter__()
+                    self._managers.append(manager)
+        except BaseException as error:
+            unwinding.get()()
+            leaving = await self.close(error)
+            if leaving is error:
+                raise
+            raise leaving or error from error
+
+    async def close(self, error: BaseException | None) -> BaseException | None:
+        """Closes everything, in reverse order, whatever fails.
+
+        Args:
+            error: what makes them close, if it is an error.
+
+        Returns:
+            The error that is to leave, if any.
+        """
+        errors: list[BaseException] = []
+        while self._managers:
+            manager = self._managers.pop()
+            try:
+                await manager.__aexit__(type(error) if error else None, error, _traceback(error))
+            except BaseException as other:
+                if other is not error:
+                    errors.append(other)
+        return conclude(error, errors)
+
+
+def _traceback(error: BaseException | None) -> TracebackType | None:
+    return error.__traceback__ if error is not None else None

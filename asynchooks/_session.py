@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
@@ -14,12 +14,12 @@ from asynchooks._closing import conclude, run_all
 from asynchooks._errors import DeadlineExceededError
 from asynchooks._executor import execute
 from asynchooks._fetches import parse_feeds, parse_fetches
-from asynchooks._graph import Graph, Op, get_default_graph
+from asynchooks._graph import Graph, Op, chosen_graph
 from asynchooks._lifecycle import Lifecycle, SessionPhase
-from asynchooks._options import RunOptions
+from asynchooks._options import RunOptions, check_options
 from asynchooks._pace import Pace
 from asynchooks._plan import Plan, compile_plan
-from asynchooks._resources import open_resources
+from asynchooks._resources import OpenResources
 from asynchooks._state import SessionState, Transaction
 
 T = TypeVar("T")
@@ -41,13 +41,17 @@ class Session:
             graph: None takes the default graph.
             state: the values of variables and the positions in sources to go on with; None starts
                 afresh.
+
+        Raises:
+            TypeError: an argument is of another kind.
         """
-        self._graph = graph if graph is not None else get_default_graph()
+        if state is not None and not isinstance(state, SessionState):
+            raise TypeError(f"state is to be a SessionState or None, not {state!r}")
+        self._graph = chosen_graph(graph)
         self._owns_state = state is None
         self._state = state if state is not None else SessionState()
         self._lifecycle = Lifecycle()
-        self._stack = AsyncExitStack()
-        self._resources: dict[Op[Any], Any] = {}
+        self._resources = OpenResources()
         self._plans: OrderedDict[object, Plan] = OrderedDict()
         self._pace = Pace()
 
@@ -65,9 +69,7 @@ class Session:
         """Opens the graph's resources."""
         self._lifecycle.move(SessionPhase.OPENING)
         try:
-            async with AsyncExitStack() as stack:
-                self._resources = await open_resources(self._graph, stack)
-                self._stack = stack.pop_all()
+            await self._resources.open(self._graph)
         except BaseException:
             self._lifecycle.move(SessionPhase.CLOSING)
             self._lifecycle.move(SessionPhase.CLOSED)
@@ -83,12 +85,12 @@ class Session:
     ) -> None:
         """Closes the graph's resources."""
         self._lifecycle.move(SessionPhase.CLOSING)
-        try:
-            await self._stack.__aexit__(exc_type, exc, traceback)
-        finally:
-            self._lifecycle.move(SessionPhase.CLOSED)
-            if self._owns_state:
-                await self._close_state()
+        leaving = await self._resources.close(exc)
+        if self._owns_state:
+            leaving = conclude(leaving, await run_all(self._state.closing_steps(), math.inf))
+        self._lifecycle.move(SessionPhase.CLOSED)
+        if leaving is not None and leaving is not exc:
+            raise leaving
 
     @overload
     async def run(
@@ -125,11 +127,12 @@ class Session:
             BaseException: what an op raised; a group if several did.
         """
         self._lifecycle.require_open()
+        check_options(options)
         request = parse_fetches(self._graph, fetches)
         feeds = parse_feeds(self._graph, feed_dict)
         plan = self._plan(request.ops, feeds)
         await self._pace.checkpoint()
-        transaction = Transaction(self._state, self._resources)
+        transaction = Transaction(self._state, self._resources.values)
         timeout = options.timeout if options is not None else None
         try:
             values = await self._execute(plan, tuple(feeds.values()), transaction, timeout)
@@ -167,8 +170,3 @@ class Session:
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.popitem(last=False)
         return plan
-
-    async def _close_state(self) -> None:
-        error = conclude(None, await run_all(self._state.closing_steps(), timeout=float("inf")))
-        if error is not None:
-            raise error

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Generic, TypeGuard, TypeVar, cast
 
-from asynchooks._graph import Graph, Op, OpKind, get_default_graph
-from asynchooks._ops import name_of, new_op
+from asynchooks._graph import Graph, Op, OpKind, chosen_name, get_default_graph
+from asynchooks._ops import check_call, is_async, name_of, new_op
 from asynchooks._positions import Items, Position
 from asynchooks._state import Transaction
 
@@ -49,8 +48,8 @@ class Source(Generic[T]):
         async def take(transaction: Transaction) -> T:
             return await self._position(transaction).take(transaction)
 
-        unique = name or f"{self.name}/get_next"
-        return new_op(self.graph, unique, OpKind.ASYNC, take, stateful=True)
+        chosen = chosen_name(name, f"{self.name}/get_next")
+        return new_op(self.graph, chosen, OpKind.ASYNC, take, stateful=True)
 
     def _position(self, transaction: Transaction) -> Position[T]:
         positions = transaction.state.positions
@@ -75,17 +74,18 @@ def from_iterable(
         name: None takes the function's name or "source".
 
     Raises:
-        TypeError: `iterable` is neither.
+        TypeError: `iterable` is neither, or a function that needs arguments.
     """
     graph = get_default_graph()
     if _is_items(iterable):
-        return _source_of(graph, name or "source", iterable)
-    if not callable(iterable) or inspect.iscoroutinefunction(iterable):
+        return _source_of(graph, chosen_name(name, "source"), iterable)
+    if not callable(iterable) or is_async(iterable):
         raise TypeError(
             f"a source is made of a sync or async iterable or of a function that returns one, not "
             f"of {iterable!r}"
         )
-    return Source(graph, name or name_of(iterable), reopen=iterable)
+    check_call(iterable)
+    return Source(graph, chosen_name(name, name_of(iterable)), reopen=iterable)
 
 
 def _is_items(value: object) -> TypeGuard[Items[Any]]:

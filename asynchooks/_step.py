@@ -105,7 +105,11 @@ class _Step:
         self._flight.phase = Phase.RUN
         merge = self._merge
         self._flight.retry = merge.options.retry
-        return await self._session.run(tuple(merge.fetches), merge.feeds, merge.options)
+        try:
+            return await self._session.run(tuple(merge.fetches), merge.feeds, merge.options)
+        except (TypeError, ValueError) as error:
+            merge.name_culprit(error)
+            raise
 
     async def _after(self, results: Any) -> None:
         self._environment.committed()

@@ -42,7 +42,7 @@ def compile_fetches(structure: object, leaf: Leaf) -> Build:
     Returns:
         What builds a structure of the same nesting from the values of the leaves.
     """
-    return _Compiler(leaf, _fetch_parts).compile(structure)
+    return _Compiler("cannot fetch", leaf, _fetch_parts).compile(structure)
 
 
 def compile_arguments(structure: object, leaf: Leaf) -> Build:
@@ -50,7 +50,8 @@ def compile_arguments(structure: object, leaf: Leaf) -> Build:
 
     Parts in which `leaf` finds only constants are kept as the objects they are.
     """
-    return _Compiler(leaf, _container_parts, keep_constants=True).compile(structure)
+    compiler = _Compiler("cannot pass", leaf, _container_parts, keep_constants=True)
+    return compiler.compile(structure)
 
 
 @dataclasses.dataclass(slots=True)
@@ -61,6 +62,7 @@ class _Parts:
 
 @dataclasses.dataclass(slots=True)
 class _Compiler:
+    use: str
     leaf: Leaf
     parts: Callable[[object], _Parts | None]
     keep_constants: bool = False
@@ -78,7 +80,7 @@ class _Compiler:
 
     def _children(self, structure: object, children: Sequence[object]) -> list[Build]:
         if id(structure) in self.open:
-            raise ValueError(f"a {type(structure).__name__} contains itself")
+            raise ValueError(f"{self.use} a {type(structure).__name__} that contains itself")
         self.open.add(id(structure))
         try:
             return [self.compile(child) for child in children]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from asynchooks._graph import Graph, Op, OpKind, get_default_graph
+from asynchooks._graph import Graph, Op, OpKind, chosen_graph, chosen_name, get_default_graph
 from asynchooks._ops import new_op, ops_in
 from asynchooks._state import Change, Transaction
 
@@ -35,7 +35,7 @@ class Variable(Op[T]):
             GraphFinalizedError: the graph is final.
         """
         graph = get_default_graph()
-        unique = graph.unique_name(name or "variable")
+        unique = graph.unique_name(chosen_name(name, "variable"))
         super().__init__(graph, unique, OpKind.PLAIN, self._read, stateful=True)
         self.initial_value = initial_value
         self.assigned = False
@@ -48,7 +48,7 @@ class Variable(Op[T]):
             value: a value, an op, or nested lists, tuples and dicts with ops in them.
             name: None takes the variable's name with "/assign".
         """
-        return self._assignment(value, name or f"{self.name}/assign", _setting)
+        return self._assignment(value, chosen_name(name, f"{self.name}/assign"), _setting)
 
     def assign_add(self, value: T | Op[T], name: str | None = None) -> Op[T]:
         """Makes an op that adds to the variable and gives the new value.
@@ -60,7 +60,7 @@ class Variable(Op[T]):
             value: what to add with ``+``: a value or an op.
             name: None takes the variable's name with "/assign_add".
         """
-        return self._assignment(value, name or f"{self.name}/assign_add", _adding)
+        return self._assignment(value, chosen_name(name, f"{self.name}/assign_add"), _adding)
 
     def _assignment(self, value: Any, name: str, changing: Callable[[Any], Change]) -> Op[T]:
         inputs, build = ops_in(value)
@@ -95,7 +95,7 @@ def get_variable(name: str, initial_value: T) -> Variable[T]:
     Raises:
         TypeError: the name is that of an op that is no variable.
     """
-    found = get_default_graph().find(name)
+    found = get_default_graph().find(chosen_name(name, ""))
     if found is None:
         return Variable(initial_value, name)
     if not isinstance(found, Variable):
@@ -109,7 +109,7 @@ def get_global_step(graph: Graph | None = None) -> Variable[int] | None:
     Args:
         graph: None takes the default graph.
     """
-    steps = (graph or get_default_graph()).get_collection(GLOBAL_STEP)
+    steps = chosen_graph(graph).get_collection(GLOBAL_STEP)
     return steps[0] if steps else None
 
 
@@ -121,7 +121,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Variable[int]:
     Args:
         graph: None takes the default graph.
     """
-    graph = graph or get_default_graph()
+    graph = chosen_graph(graph)
     step = get_global_step(graph)
     if step is None:
         with graph.as_default():
