@@ -54,7 +54,7 @@ class DeadlineExceededError(TimeoutError):
         return f"the run took longer than its timeout of {self.timeout} s"
 
 
-class InvalidArgumentError(ValueError):
+class InvalidArgumentError(Exception):
     """A run needs a placeholder that was not fed.
 
     Carries over ``tf.errors.InvalidArgumentError``.

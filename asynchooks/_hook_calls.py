@@ -155,9 +155,7 @@ def _checked_hook(place: str, hook: object) -> SessionRunHook:
 
 def _check_method(name: str, method: object) -> None:
     if inspect.isasyncgenfunction(method):
-        raise TypeError(
-            f"{name} is a generator function (or an async generator); make it `async def` without `yield`"
-        )
+        raise TypeError(f"{name} is an async generator; make it `async def` without `yield`")
     if not callable(method) or not is_async(method):
         raise TypeError(
             f"{name} is no async function; make it `async def`, or adapt a hook with plain methods "

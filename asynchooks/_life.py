@@ -241,7 +241,8 @@ class Leaving:
         steps = [(call.name, partial(call, generation.session)) for call in life.hooks.end]
         with CallingHooks(life.owner):
             errors = await run_all(steps, life.close_timeout)
-        self._add(errors, Phase.END)
+        reported = life.reported_error()
+        self._add(errors if reported is None else [*errors, reported], Phase.END)
 
     async def _close_generation(self) -> None:
         generations = self._life.generations
