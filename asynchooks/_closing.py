@@ -43,7 +43,9 @@ async def run_all(steps: Iterable[Step], timeout: float) -> list[BaseException]:
     return errors
 
 
-async def outlast(name: str, wait: Callable[[], Awaitable[object]], timeout: float) -> bool:
+async def outlast(
+    name: str, wait: Callable[[], Awaitable[object]], done: Callable[[], bool], timeout: float
+) -> bool:
     """Waits for what goes on elsewhere, whatever cancels the caller meanwhile.
 
     A native cancellation is to be raised afterwards, by `raise_if_natively_cancelled`.
@@ -51,25 +53,26 @@ async def outlast(name: str, wait: Callable[[], Awaitable[object]], timeout: flo
     Args:
         name: what a warning calls it, if it takes longer.
         wait: may be awaited several times.
+        done: tells whether it has come to its end.
         timeout: seconds.
 
     Returns:
-        Whether it came to its end.
+        `done`.
     """
     deadline = anyio.current_time() + timeout
-    while True:
+    while not done():
         try:
             # Entered anew after a native cancellation, which would else keep the scope from
             # catching its own.
             with anyio.CancelScope(deadline=deadline, shield=True):
                 await wait()
-                return True
         except BaseException as error:
             if not is_cancellation(error):
                 raise
-            continue
-        logger.warning("%s did not finish within %s s; closing goes on", name, timeout)
-        return False
+        if not done() and anyio.current_time() >= deadline:
+            logger.warning("%s did not finish within %s s; closing goes on", name, timeout)
+            return False
+    return True
 
 
 def conclude(primary: BaseException | None, others: list[BaseException]) -> BaseException | None:

@@ -21,7 +21,7 @@ from asynchooks._errors import (
     every_leaf,
     note_once,
 )
-from asynchooks._flight import Flight
+from asynchooks._flight import Interruptible
 from asynchooks._ops import name_of
 from asynchooks._options import check_seconds
 from asynchooks._stop import StopFlag
@@ -62,7 +62,7 @@ class Coordinator:
         self._joined = False
         self._news = anyio.Event()
         self._tasks: dict[object, str] = {}
-        self._flights: set[Flight] = set()
+        self._flights: set[Interruptible] = set()
         self._group: TaskGroup | None = None
         self._stack = AsyncExitStack()
         self._host: int | None = None
@@ -268,18 +268,22 @@ class Coordinator:
                 flight.interrupt()
         self._tell()
 
-    def take_off(self, flight: Flight) -> None:
-        """Adds an attempt, which an error that is reported interrupts."""
+    def take_off(self, flight: Interruptible) -> None:
+        """Adds something under way, which an error that is reported interrupts."""
         self._flights.add(flight)
 
-    def land(self, flight: Flight) -> None:
+    def land(self, flight: Interruptible) -> None:
         """Ends `take_off`."""
         self._flights.discard(flight)
         self._tell()
 
-    async def all_landed(self) -> None:
-        """Waits until no run is in flight."""
-        await self._until(lambda: not self._flights)
+    def all_landed(self) -> bool:
+        """Tells whether nothing is in flight."""
+        return not self._flights
+
+    async def wait_landed(self) -> None:
+        """Waits until nothing is in flight."""
+        await self._until(self.all_landed)
 
     def interrupt_all(self, error: BaseException) -> None:
         """Interrupts all runs in flight, also those whose work is committed."""

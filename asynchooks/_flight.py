@@ -10,20 +10,28 @@ import anyio
 from asynchooks._lifecycle import Phase
 
 
+class Interruptible(Protocol):
+    """Something that is under way until an error is reported elsewhere."""
+
+    def interrupt(self, *, even_if_committed: bool = False) -> None:
+        """Cancels it."""
+        ...
+
+
 class Airspace(Protocol):
-    """Knows the attempts that are under way, and what interrupts them."""
+    """Knows what is under way, and the error that interrupts it."""
 
     @property
     def error(self) -> BaseException | None:
         """The error that was reported, if any."""
         ...
 
-    def take_off(self, flight: Flight) -> None:
-        """Adds an attempt."""
+    def take_off(self, flight: Interruptible) -> None:
+        """Adds what is under way."""
         ...
 
-    def land(self, flight: Flight) -> None:
-        """Takes an attempt out."""
+    def land(self, flight: Interruptible) -> None:
+        """Takes it out."""
         ...
 
 

@@ -16,7 +16,7 @@ from asynchooks._backend import (
 )
 from asynchooks._closing import logger, outlast
 from asynchooks._ending import Failures
-from asynchooks._errors import RecoveryError, SessionClosedError
+from asynchooks._errors import RecoveryError, SessionClosedError, bare, reraise
 from asynchooks._host import Generation
 from asynchooks._lifecycle import Phase
 from asynchooks._recovery import Recovery, Streak
@@ -133,7 +133,8 @@ class Generations:
             return None
         cancellations = native_cancellations()
         replacement.scope.cancel()
-        await outlast("a recovery", replacement.done.wait, math.inf)
+        done = replacement.done
+        await outlast("a recovery", done.wait, done.is_set, math.inf)
         abandoned = self._streak.error()
         raise_if_natively_cancelled(cancellations)
         return abandoned
@@ -185,7 +186,7 @@ class Generations:
             try:
                 await generation.open(self.context.copy())
             except Exception as error:
-                self._creation_failed(generation, error)
+                self._creation_failed(generation, cast("Exception", bare(error)))
             else:
                 self.current = generation
 
@@ -201,5 +202,5 @@ class Generations:
         self._failed_in = generation.phase
         if not self.recovers(error):
             self._streak.end()
-            raise error
+            reraise(error)
         self._streak.add(error)

@@ -112,17 +112,28 @@ class Generation:
         if at_once:
             self.coordinator.interrupt_all(reason)
         cancellations = native_cancellations()
-        landed = self.coordinator.all_landed
-        if not await outlast("a run in flight", landed, self._close_timeout):
+        landed = await outlast(
+            "a run in flight",
+            self.coordinator.wait_landed,
+            self.coordinator.all_landed,
+            self._close_timeout,
+        )
+        if not landed:
             self.coordinator.interrupt_all(reason)
         raise_if_natively_cancelled(cancellations)
+
+    def interrupt(self, *, even_if_committed: bool = False) -> None:
+        """Cancels the opening; the error that was reported takes its place."""
+        self._opening.cancel()
 
     async def _wait_finished(self) -> None:
         cancellations = native_cancellations()
         for end in (self._told_to_close.set, self._living.cancel):
             end()
             timeout = self._close_timeout + self._grace
-            if await outlast("closing a generation", self._finished.wait, timeout):
+            if await outlast(
+                "closing a generation", self._finished.wait, self._finished.is_set, timeout
+            ):
                 break
         raise_if_natively_cancelled(cancellations)
 
@@ -133,6 +144,8 @@ class Generation:
                 async with _checked_manager(self._create()) as session:
                     self._session = _checked_session(session)
                     await self._stay_open(self._session)
+            if self._opening.cancelled_caught:
+                self._error = self.coordinator.error
         except BaseException as error:
             self._error = error
         finally:
@@ -143,7 +156,9 @@ class Generation:
         await self.coordinator.open()
         try:
             self.phase = Phase.AFTER_CREATE_SESSION
+            self.coordinator.take_off(self)
             await self._set_up(session, self.coordinator)
+            self.coordinator.land(self)
             self._settled.set()
             await self._told_to_close.wait()
             reported = self.coordinator.error

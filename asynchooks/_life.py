@@ -259,9 +259,10 @@ class Leaving:
 
     async def _close_sources(self) -> None:
         cancellations = native_cancellations()
-        for name, close in self._life.state.closing_steps():
+        for position in self._life.state.positions.values():
+            name, timeout = f"closing {position.name}", self._life.close_timeout
             try:
-                await outlast(name, close, self._life.close_timeout)
+                await outlast(name, position.aclose, position.is_closed, timeout)
             except Exception as error:
                 self._add([error], Phase.CLOSE)
         raise_if_natively_cancelled(cancellations)

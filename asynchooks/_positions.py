@@ -70,6 +70,10 @@ class Position(Generic[T]):
         if self._reader is not None:
             await self._reader.aclose()
 
+    def is_closed(self) -> bool:
+        """Tells whether reading has ended."""
+        return self._reader is None or self._reader.closed
+
     def deliver(self, item: T) -> None:
         """Takes in an item that was read."""
         heapq.heappush(self._at_hand, (self._count, item))
@@ -110,6 +114,11 @@ class Position(Generic[T]):
 
 
 class _Reader(Protocol):
+    @property
+    def closed(self) -> bool:
+        """Whether reading has ended."""
+        ...
+
     async def read_on(self) -> None:
         """Reads until the position has an item, or has been told how reading ended."""
         ...
@@ -124,6 +133,7 @@ class _InPlaceReader(Generic[T]):
         self._position = position
         self._items = items
         self._iterator: Iterator[T] = islice(items, skip, None)
+        self.closed = False
 
     async def read_on(self) -> None:
         try:
@@ -132,6 +142,7 @@ class _InPlaceReader(Generic[T]):
             self._position.end(error)
 
     async def aclose(self) -> None:
+        self.closed = True
         if inspect.isgenerator(self._items) and self._items is not self._position.iterator:
             self._items.close()
 
@@ -152,6 +163,10 @@ class _TaskReader(Generic[T]):
     async def read_on(self) -> None:
         self._wanted.set()
         await self._news.wait()
+
+    @property
+    def closed(self) -> bool:
+        return self._finished.is_set()
 
     async def aclose(self) -> None:
         self._scope.cancel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from asynchooks._closing import Step
@@ -17,8 +17,12 @@ class SourcePosition(Protocol):
 
     name: str
 
-    def aclose(self) -> Awaitable[None]:
-        """Ends reading."""
+    async def aclose(self) -> None:
+        """Ends reading; may be awaited again until it has come to its end."""
+        ...
+
+    def is_closed(self) -> bool:
+        """Tells whether reading has ended."""
         ...
 
 
