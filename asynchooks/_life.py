@@ -239,10 +239,13 @@ class Leaving:
         life = self._life
         generation = await life.generations.last()
         steps = [(call.name, partial(call, generation.session)) for call in life.hooks.end]
+        before = life.reported_error()
         with CallingHooks(life.owner):
             errors = await run_all(steps, life.close_timeout)
         reported = life.reported_error()
-        self._add(errors if reported is None else [*errors, reported], Phase.END)
+        if reported is not None and reported is not before:
+            errors.append(reported)
+        self._add(errors, Phase.END)
 
     async def _close_generation(self) -> None:
         generations = self._life.generations
