@@ -136,6 +136,7 @@ class Generations:
         done = replacement.done
         await outlast("a recovery", done.wait, done.is_set, math.inf)
         abandoned = self._streak.error()
+        self._failures.record(abandoned, self._failed_in)
         raise_if_natively_cancelled(cancellations)
         return abandoned
 

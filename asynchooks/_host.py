@@ -109,18 +109,20 @@ class Generation:
             reason: what runs that are interrupted raise.
             at_once: whether they are interrupted before the wait.
         """
-        if at_once:
-            self.coordinator.interrupt_all(reason)
         cancellations = native_cancellations()
-        landed = await outlast(
+        if at_once or not await self._have_landed():
+            self.coordinator.interrupt_all(reason)
+            await self._have_landed()
+        raise_if_natively_cancelled(cancellations)
+
+    async def _have_landed(self) -> bool:
+        coordinator = self.coordinator
+        return await outlast(
             "a run in flight",
-            self.coordinator.wait_landed,
-            self.coordinator.all_landed,
+            coordinator.wait_landed,
+            coordinator.all_landed,
             self._close_timeout,
         )
-        if not landed:
-            self.coordinator.interrupt_all(reason)
-        raise_if_natively_cancelled(cancellations)
 
     def interrupt(self, *, even_if_committed: bool = False) -> None:
         """Cancels the opening; the error that was reported takes its place."""
