@@ -41,11 +41,16 @@ class Attempts:
             RecoveryError: recovery gave up.
         """
         cancellations = native_cancellations()
+        generations = self._generations
         while True:
-            generation = await self._generations.live()
+            generation = generations.current
+            if generation is None or generation.coordinator.error is not None:
+                generation = await generations.live()
             flight = Flight(generation.coordinator, retry)
             try:
-                return await self._attempt(generation, flight, work)
+                with flight:
+                    return await work(generation, flight)
+                raise flight.interrupted_by()
             except Exception as error:
                 # A cancellation that came meanwhile leaves, with this error as its context.
                 await raise_if_cancelled(cancellations)
@@ -54,14 +59,6 @@ class Attempts:
             except BaseException as error:
                 self._failures.record(flight.reason(error), flight.phase)
                 raise
-
-    async def _attempt(self, generation: Generation, flight: Flight, work: Work) -> Any:
-        with flight:
-            return await work(generation, flight)
-        # The block was interrupted.
-        error = generation.coordinator.error
-        assert error is not None
-        raise error
 
     def _is_to_be_repeated(self, generation: Generation, flight: Flight, error: Exception) -> bool:
         reason = bare(flight.reason(error))

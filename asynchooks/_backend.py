@@ -1,4 +1,4 @@
-"""The one place that knows the event loops by name: tasks of no scope, native cancellation."""
+"""The one place that knows the event loops by name: host tasks, native cancellation, interruption."""
 
 from __future__ import annotations
 
@@ -6,13 +6,82 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from contextvars import Context
-from typing import Any
+from types import TracebackType
+from typing import Any, Protocol
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 # The loop itself refers to its tasks weakly only.
 _asyncio_tasks: set[asyncio.Task[None]] = set()
+
+
+class Interruption(Protocol):
+    """A context manager whose block can be cancelled from outside; it catches just that."""
+
+    def __enter__(self) -> object:
+        """Starts the block."""
+        ...
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        """Ends the block."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancels the block."""
+        ...
+
+
+def interruption_factory() -> Callable[[], Interruption]:
+    """Returns what makes a block interruptible on the running event loop.
+
+    On trio that is a cancel scope; on asyncio a native cancellation, which costs a tenth of a scope.
+    """
+    return _NativeInterruption if _on_asyncio() else anyio.CancelScope
+
+
+class _NativeInterruption:
+    __slots__ = ("_before", "_cancelled", "_left", "_task")
+
+    def __init__(self) -> None:
+        self._cancelled = False
+        self._left = False
+
+    def __enter__(self) -> _NativeInterruption:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task: asyncio.Task[Any] = task
+        self._before = task.cancelling()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        self._left = True
+        if not self._cancelled:
+            return False
+        others = self._task.uncancel() > self._before
+        return isinstance(exc, asyncio.CancelledError) and not others
+
+    def cancel(self) -> None:
+        if self._task is asyncio.current_task():
+            # It could leave the block before the cancellation is delivered.
+            asyncio.get_running_loop().call_soon(self._deliver)
+        else:
+            self._deliver()
+
+    def _deliver(self) -> None:
+        if not self._left and not self._cancelled:
+            self._cancelled = True
+            self._task.cancel("interrupted by an error that was reported to the coordinator")
 
 
 def spawn_host_task(fn: Callable[[], Awaitable[None]], name: str, context: Context) -> None:
@@ -33,12 +102,14 @@ def spawn_host_task(fn: Callable[[], Awaitable[None]], name: str, context: Conte
         trio.lowlevel.spawn_system_task(fn, name=name, context=context)
 
 
+def cancellation_counter() -> Callable[[], int]:
+    """Returns `native_cancellations` for the running event loop, without the question which it is."""
+    return _asyncio_cancellations if _on_asyncio() else _no_cancellations
+
+
 def native_cancellations() -> int:
     """Returns how often the current asyncio task was asked to cancel; 0 on trio."""
-    if not _on_asyncio():
-        return 0
-    task: asyncio.Task[Any] | None = asyncio.current_task()
-    return task.cancelling() if task is not None else 0
+    return cancellation_counter()()
 
 
 def is_cancelled(since: int) -> bool:
@@ -69,6 +140,15 @@ def raise_if_natively_cancelled(since: int) -> None:
 def is_cancellation(error: BaseException) -> bool:
     """Tells whether `error` is the backend's cancellation."""
     return isinstance(error, anyio.get_cancelled_exc_class())
+
+
+def _asyncio_cancellations() -> int:
+    task = asyncio.current_task()
+    return task.cancelling() if task is not None else 0
+
+
+def _no_cancellations() -> int:
+    return 0
 
 
 async def _awaited(fn: Callable[[], Awaitable[None]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from asynchooks._backend import is_cancellation
+from asynchooks._backend import Interruption, interruption_factory, is_cancellation
 from asynchooks._closing import logger
 from asynchooks._errors import (
     END_OF_INPUT,
@@ -71,6 +71,11 @@ class Coordinator:
     def joined(self) -> bool:
         """Whether `join` has waited for the tasks."""
         return self._joined
+
+    @property
+    def interruption(self) -> Callable[[], Interruption]:
+        """Makes a block that can be interrupted, in the event loop in which this was entered."""
+        return self._interruption
 
     @property
     def error(self) -> BaseException | None:
@@ -236,6 +241,7 @@ class Coordinator:
         if self._host is not None:
             raise LifecycleError("a coordinator is entered once; make a new one")
         self._host = anyio.get_current_task().id
+        self._interruption = interruption_factory()
         self._stop_flag.listen(self._tell)
         self._group = await anyio.create_task_group().__aenter__()
 

@@ -1,29 +1,29 @@
-"""Runs a plan: ready ops concurrently, a single one in place."""
+"""Runs a plan: ready ops concurrently, a line of ops one after another in place."""
 
 from __future__ import annotations
 
-import inspect
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anyio
-from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from asynchooks._backend import is_cancellation, is_cancelled, native_cancellations
+from asynchooks._backend import is_cancellation, is_cancelled
 from asynchooks._errors import OpCancelledError, bare, combine, is_end_of_input, note_once, reraise
 from asynchooks._graph import Op, OpKind
 from asynchooks._ops import in_place
 from asynchooks._pace import Pace
-from asynchooks._plan import Plan
+from asynchooks._plan import Plan, Step
 from asynchooks._state import Transaction
+from asynchooks._threads import in_thread
 
 _OPS_BETWEEN_CHECKPOINTS = 64
+_MOST_WORKERS_AT_ONCE = 64
 
 
 async def execute(
-    plan: Plan, fed_values: Sequence[Any], transaction: Transaction, pace: Pace
+    plan: Plan, fed_values: Iterable[Any], transaction: Transaction | None, pace: Pace
 ) -> list[Any]:
     """Evaluates the ops of a plan.
 
@@ -32,78 +32,117 @@ async def execute(
     Args:
         plan: what to evaluate.
         fed_values: the values of `plan.fed`.
-        transaction: what stateful ops read and change.
+        transaction: what stateful ops read and change; None if there are none.
         pace: is asked now and then whether to let other tasks run.
 
     Returns:
-        The values of `plan.fetched`.
+        The values of all ops in the plan's order; those that nobody takes any more are dropped.
 
     Raises:
         BaseException: what an op raised, bare if it is the only error, else a group. The end of the
             input counts only if there is no other error.
     """
-    execution = _Execution(plan, fed_values, transaction, pace)
-    if plan.concurrent:
-        async with anyio.create_task_group() as group:
-            execution.group = group
-            await execution.work()
-    else:
-        await execution.work()
+    values: list[Any] = [None] * len(plan.ops)
+    values.append(transaction)
+    for op, value in zip(plan.fed, fed_values, strict=True):
+        values[op] = value
+    if not plan.concurrent:
+        await _evaluate_line(plan, values, pace)
+        return values
+    execution = _Execution(plan, values, pace)
+    async with anyio.create_task_group() as group:
+        await execution.work(group)
     execution.raise_errors()
-    return [execution.values[op] for op in plan.fetched]
+    return values
+
+
+async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace) -> None:
+    cancellations = pace.cancellations()
+    since_checkpoint = op = 0
+    try:
+        for (op, kind, call, arguments, _, _), done_with in plan.line:
+            since_checkpoint += 1
+            if since_checkpoint == _OPS_BETWEEN_CHECKPOINTS:
+                since_checkpoint = 0
+                await pace.checkpoint()
+            if kind is OpKind.ASYNC:
+                values[op] = await call(*arguments(values))
+            elif kind is OpKind.INTERNAL:
+                values[op] = call(*arguments(values))
+            else:
+                values[op] = await _evaluate_other(kind, call, arguments(values))
+            for each in done_with:
+                values[each] = None
+    except BaseException as error:
+        leaving = _error_of(plan.ops[op], error, cancellations)
+        if leaving is error:
+            raise
+        reraise(leaving)
 
 
 class _Execution:
-    """One run of a plan.
+    """One run of a plan in which several ops can be under way.
 
     Its workers take ready ops one after another. A worker that is about to await an op while
     others are ready has another worker started first: if the op does not suspend, that one finds
-    nothing left to do. Each op runs in one task from its start to its end.
+    nothing left to do; if it does, that one has twice as many started. Each op runs in one task
+    from its start to its end.
     """
 
     __slots__ = (
+        "_burst",
+        "_due",
         "_errors",
         "_pace",
         "_plan",
         "_ready",
-        "_since_checkpoint",
-        "_transaction",
+        "_uses",
+        "_values",
         "_waiting",
-        "_worker_is_due",
-        "group",
-        "values",
     )
 
-    def __init__(
-        self, plan: Plan, fed_values: Sequence[Any], transaction: Transaction, pace: Pace
-    ) -> None:
-        self.group: TaskGroup | None = None
-        self.values: list[Any] = [None] * len(plan.ops)
-        for op, value in zip(plan.fed, fed_values, strict=True):
-            self.values[op] = value
+    def __init__(self, plan: Plan, values: list[Any], pace: Pace) -> None:
         self._plan = plan
-        self._transaction = transaction
+        self._values = values
         self._pace = pace
         self._waiting = list(plan.waiting)
-        self._ready = deque(plan.ready)
+        self._uses = list(plan.uses)
+        self._ready = deque(
+            step for step in plan.steps if step is not None and not plan.waiting[step.op]
+        )
         self._errors: list[BaseException] = []
-        self._worker_is_due = False
-        self._since_checkpoint = 0
+        # How many workers were started and have not begun, and how many are started next.
+        self._due = 0
+        self._burst = 1
 
-    async def work(self) -> None:
+    async def work(self, group: TaskGroup) -> None:
         """Evaluates ready ops until there are none, or one has failed."""
-        cancellations = native_cancellations()
-        while self._ready and not self._errors:
-            await self._let_others_run()
-            index = self._ready.popleft()
-            if self._ready:
-                self._have_another_worker()
+        cancellations = self._pace.cancellations()
+        ready, values = self._ready, self._values
+        since_checkpoint = 0
+        while ready:
+            since_checkpoint += 1
+            if since_checkpoint == _OPS_BETWEEN_CHECKPOINTS:
+                since_checkpoint = 0
+                await self._pace.checkpoint()
+            step = ready.popleft()
+            op, kind, call, arguments, _, _ = step
             try:
-                self.values[index] = await self._evaluate(index)
+                if kind is OpKind.INTERNAL:
+                    values[op] = call(*arguments(values))
+                elif kind is OpKind.PLAIN:
+                    values[op] = await _evaluate_other(kind, call, arguments(values))
+                else:
+                    if ready and not self._due:
+                        self._start_workers(group)
+                    if kind is OpKind.ASYNC:
+                        values[op] = await call(*arguments(values))
+                    else:
+                        values[op] = await _evaluate_other(kind, call, arguments(values))
             except BaseException as error:
-                self._fail(self._plan.ops[index], error, cancellations)
+                self._fail(group, op, error, cancellations)
             else:
-                self._release(index)
+                self._finish(step)
 
     def raise_errors(self) -> None:
         """Raises what ops have raised."""
@@ -111,53 +150,55 @@ class _Execution:
         if self._errors:
             reraise(combine("several ops failed", errors or self._errors))
 
-    async def _let_others_run(self) -> None:
-        self._since_checkpoint += 1
-        if self._since_checkpoint == _OPS_BETWEEN_CHECKPOINTS:
-            self._since_checkpoint = 0
-            await self._pace.checkpoint()
+    def _start_workers(self, group: TaskGroup) -> None:
+        self._due = min(self._burst, len(self._ready))
+        for _ in range(self._due):
+            group.start_soon(self._work_too, group)
 
-    def _have_another_worker(self) -> None:
-        if self.group is not None and not self._worker_is_due:
-            self._worker_is_due = True
-            self.group.start_soon(self._work_too)
+    async def _work_too(self, group: TaskGroup) -> None:
+        self._due -= 1
+        self._burst = min(2 * self._burst, _MOST_WORKERS_AT_ONCE)
+        await self.work(group)
 
-    async def _work_too(self) -> None:
-        self._worker_is_due = False
-        await self.work()
+    def _fail(self, group: TaskGroup, op: int, error: BaseException, cancellations: int) -> None:
+        leaving = _error_of(self._plan.ops[op], error, cancellations)
+        if is_cancellation(leaving):
+            raise leaving
+        self._errors.append(leaving)
+        self._ready.clear()
+        group.cancel_scope.cancel()
 
-    async def _evaluate(self, index: int) -> Any:
-        op = self._plan.ops[index]
-        args = [self.values[each] for each in self._plan.inputs[index]]
-        if op.stateful:
-            args.insert(0, self._transaction)
-        assert op.call is not None
-        if op.kind is OpKind.ASYNC:
-            return await op.call(*args)
-        if op.kind is OpKind.THREAD:
-            return await to_thread.run_sync(in_place, op.call, *args)
-        value = in_place(op.call, *args)
-        return await value if inspect.isawaitable(value) and not op.stateful else value
-
-    def _fail(self, op: Op[Any], error: BaseException, cancellations: int) -> None:
-        if is_cancellation(error):
-            if is_cancelled(cancellations):
-                raise error
-            error = _caused(OpCancelledError(op.name), error)
-        error = bare(error)
-        if isinstance(error, Exception):
-            note_once(error, f"raised by op {op.name!r}")
-        self._errors.append(error)
-        if self.group is not None:
-            self.group.cancel_scope.cancel()
-
-    def _release(self, index: int) -> None:
-        for successor in self._plan.successors[index]:
-            self._waiting[successor] -= 1
-            if not self._waiting[successor]:
-                self._ready.append(successor)
+    def _finish(self, step: Step) -> None:
+        if self._errors:
+            return
+        waiting, uses = self._waiting, self._uses
+        for successor in step.successors:
+            waiting[successor] -= 1
+            if not waiting[successor]:
+                following = self._plan.steps[successor]
+                assert following is not None
+                self._ready.append(following)
+        for each in step.inputs:
+            uses[each] -= 1
+            if not uses[each]:
+                self._values[each] = None
 
 
-def _caused(error: BaseException, cause: BaseException) -> BaseException:
-    error.__cause__ = cause
+async def _evaluate_other(kind: OpKind, call: Any, arguments: Sequence[Any]) -> Any:
+    if kind is OpKind.THREAD:
+        return await in_thread(call, arguments)
+    value = in_place(call, *arguments)
+    return await value if hasattr(value, "__await__") else value
+
+
+def _error_of(op: Op[Any], error: BaseException, cancellations: int) -> BaseException:
+    if is_cancellation(error):
+        if is_cancelled(cancellations):
+            return error
+        own = OpCancelledError(op.name)
+        own.__cause__ = error
+        error = own
+    error = bare(error)
+    if isinstance(error, Exception):
+        note_once(error, f"raised by op {op.name!r}")
     return error

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol
 
-import anyio
-
+from asynchooks._backend import Interruption
 from asynchooks._lifecycle import Phase
 
 
@@ -20,6 +20,11 @@ class Interruptible(Protocol):
 
 class Airspace(Protocol):
     """Knows what is under way, and the error that interrupts it."""
+
+    @property
+    def interruption(self) -> Callable[[], Interruption]:
+        """Makes a block that can be interrupted."""
+        ...
 
     @property
     def error(self) -> BaseException | None:
@@ -56,7 +61,7 @@ class Flight:
             retry: whether the caller's options let it be repeated.
         """
         self._airspace = airspace
-        self._scope = anyio.CancelScope()
+        self._scope = airspace.interruption()
         self._phase = Phase.BODY
         self._interrupted = False
         self.retry = retry
@@ -81,17 +86,30 @@ class Flight:
         """Where the attempt is."""
         return self._phase
 
-    @phase.setter
-    def phase(self, phase: Phase) -> None:
+    def enter(self, phase: Phase) -> None:
+        """Goes on to another phase.
+
+        Raises:
+            BaseException: what was reported meanwhile, before a run starts.
+        """
         self._phase = phase
-        if self._airspace.error is not None:
-            self.interrupt()
+        error = self._airspace.error
+        if error is None or phase is Phase.AFTER_RUN:
+            return
+        if phase is not Phase.BODY:
+            raise error
+        self.interrupt()
 
     def interrupt(self, *, even_if_committed: bool = False) -> None:
         """Cancels what the attempt is doing, unless hooks are looking at what it committed."""
         if even_if_committed or self._phase is not Phase.AFTER_RUN:
             self._interrupted = True
             self._scope.cancel()
+
+    def interrupted_by(self) -> BaseException:
+        """Returns the error that interrupted the attempt."""
+        assert self._airspace.error is not None
+        return self._airspace.error
 
     def reason(self, error: BaseException) -> BaseException:
         """Returns why the attempt ended with `error`: what interrupted it, if something did."""

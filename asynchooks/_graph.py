@@ -17,6 +17,7 @@ class OpKind(Enum):
     """How an op gets its value."""
 
     PLACEHOLDER = "is fed"
+    INTERNAL = "a call in place, whose value is never awaited"
     PLAIN = "a call in place"
     ASYNC = "an awaited call"
     THREAD = "a call in a worker thread"
@@ -82,6 +83,8 @@ class Graph:
         self._collections: dict[str, list[Any]] = {}
         self._finalized = False
         self._holders = 0
+        # What the floors above have compiled of it.
+        self.compiled: dict[object, Any] = {}
 
     @property
     def finalized(self) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from asynchooks._coordinator import Coordinator
 from asynchooks._lifecycle import SessionEnd
@@ -12,8 +11,7 @@ from asynchooks._options import RunOptions
 from asynchooks._session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRunArgs:
+class SessionRunArgs(NamedTuple):
     """What a hook, or the caller, asks of one run.
 
     Carries over ``tf.compat.v1.train.SessionRunArgs``.
@@ -29,8 +27,7 @@ class SessionRunArgs:
     options: RunOptions | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRunValues:
+class SessionRunValues(NamedTuple):
     """What a run gave.
 
     Carries over ``tf.compat.v1.train.SessionRunValues``.

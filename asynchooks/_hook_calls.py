@@ -34,11 +34,14 @@ class HookCall:
 
 @dataclass(frozen=True, slots=True)
 class RunCalls:
-    """What a hook overrides of the methods that are called in runs."""
+    """What a hook overrides of the methods that are called in runs.
 
-    label: str
-    before_run: HookCall | None
-    after_run: HookCall | None
+    They are called without a wrapper, since each run calls them.
+    """
+
+    index: int
+    before_run: Callable[..., Awaitable[Any]] | None
+    after_run: Callable[..., Awaitable[Any]] | None
     on_run_error: HookCall | None
 
 
@@ -60,6 +63,10 @@ class HookCalls:
             each for each in self.runs if each.before_run or each.after_run or each.on_run_error
         )
 
+    def label(self, calls: RunCalls, method: str | None = None) -> str:
+        """Returns what messages call a hook, or one of its methods."""
+        return label(self.hooks, calls.index, method)
+
     def call(self, index: int, method: str) -> HookCall | None:
         """Returns the method of one hook, or None if it does not override it."""
         hook = self.hooks[index]
@@ -71,10 +78,9 @@ class HookCalls:
         return tuple(call for call in calls if call is not None)
 
     def _run_calls(self, index: int) -> RunCalls:
-        before, after, failed = (
-            self.call(index, method) for method in ("before_run", "after_run", "on_run_error")
-        )
-        return RunCalls(label(self.hooks, index), before, after, failed)
+        hook = self.hooks[index]
+        before, after = overridden(hook, "before_run"), overridden(hook, "after_run")
+        return RunCalls(index, before, after, self.call(index, "on_run_error"))
 
 
 class CallingHooks:

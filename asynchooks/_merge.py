@@ -8,7 +8,7 @@ from asynchooks._errors import FeedConflictError, note_once
 from asynchooks._fetches import parse_feeds, parse_fetches
 from asynchooks._graph import Graph, Op
 from asynchooks._hook import SessionRunArgs
-from asynchooks._options import RunOptions, check_options
+from asynchooks._options import check_options
 
 
 class Merge:
@@ -16,36 +16,35 @@ class Merge:
 
     Attributes:
         fetches: the caller's fetches, then those that were added, in order.
-        feeds: the values by op.
-        options: the merged options.
+        feeds: the values by op; None if nothing is fed.
+        options: the merged options; None if nobody asks for any.
+        places: for each hook that was added, where its results stand; None if it fetches nothing.
     """
 
-    __slots__ = ("_caller", "_feeders", "_graph", "_parties", "feeds", "fetches", "options")
+    __slots__ = ("_feeders", "_graph", "_original", "feeds", "fetches", "options", "places")
 
-    def __init__(self, graph: Graph, caller: SessionRunArgs) -> None:
+    def __init__(self, graph: Graph, original: SessionRunArgs, increment: Op[int] | None) -> None:
         """Starts with what the caller asks for.
 
         Args:
             graph: the graph that is run.
-            caller: what the caller asks for.
+            original: what the caller asks for.
+            increment: an op to evaluate as well, if any.
         """
         self._graph = graph
-        self._caller = caller
-        self.feeds: dict[Op[Any], Any] = {}
+        self._original = original
+        self.fetches = [original.fetches] if increment is None else [original.fetches, increment]
+        self.options = original.options
+        self.places: list[int | None] = []
+        self.feeds: dict[Op[Any], Any] | None = None
         self._feeders: dict[Op[Any], str] = {}
-        self.fetches: list[Any] = [caller.fetches]
-        self._parties: list[tuple[str, Any]] = []
-        self.options = caller.options or RunOptions()
 
-    def add(self, party: str, requested: object) -> int | None:
+    def add(self, party: str, requested: object) -> None:
         """Adds what a hook asks for.
 
         Args:
             party: what messages call it.
             requested: what its `before_run` returned.
-
-        Returns:
-            Where in the results the hook's stand; None if it fetches nothing.
 
         Raises:
             TypeError: that is neither `SessionRunArgs` nor None, or holds what cannot be fed.
@@ -53,32 +52,19 @@ class Merge:
             FeedConflictError: another hook feeds the same op.
         """
         if requested is None:
-            return None
+            self.places.append(None)
+            return
         if not isinstance(requested, SessionRunArgs):
             raise TypeError(
                 f"before_run of {party} is to return SessionRunArgs or None, not {requested!r}"
             )
-        try:
-            self._add_feeds(party, requested.feed_dict)
-            check_options(requested.options)
-        except (TypeError, ValueError) as error:
-            note_once(error, f"asked for by {party}")
-            raise
-        if requested.options is not None:
-            self.options = self.options.merged(requested.options)
+        if requested.feed_dict is not None or requested.options is not None:
+            self._add_inputs(party, requested)
         if requested.fetches is None:
-            return None
+            self.places.append(None)
+            return
+        self.places.append(len(self.fetches))
         self.fetches.append(requested.fetches)
-        self._parties.append((party, requested.fetches))
-        return len(self.fetches) - 1
-
-    def name_culprit(self, error: Exception) -> None:
-        """Adds a note to an error of the run if what one of the hooks fetches is the reason."""
-        for party, fetches in self._parties:
-            try:
-                parse_fetches(self._graph, fetches)
-            except (TypeError, ValueError):
-                note_once(error, f"asked for by {party}")
 
     def add_caller_feeds(self) -> None:
         """Adds the feeds of the caller.
@@ -86,11 +72,34 @@ class Merge:
         Raises:
             FeedConflictError: a hook feeds the same op.
         """
-        self._add_feeds("the caller", self._caller.feed_dict)
+        if self._original.feed_dict is not None:
+            self._add_feeds("the caller", self._original.feed_dict)
+
+    def culprit(self) -> int | None:
+        """Returns which of the hooks that were added fetches what cannot be fetched, if any."""
+        for hook, place in enumerate(self.places):
+            if place is None:
+                continue
+            try:
+                parse_fetches(self._graph, self.fetches[place])
+            except (TypeError, ValueError):
+                return hook
+        return None
+
+    def _add_inputs(self, party: str, requested: SessionRunArgs) -> None:
+        try:
+            self._add_feeds(party, requested.feed_dict)
+            check_options(requested.options)
+        except (TypeError, ValueError) as error:
+            note_once(error, f"asked for by {party}")
+            raise
+        if requested.options is not None:
+            self.options = requested.options.merged(self.options)
 
     def _add_feeds(self, party: str, feed_dict: object) -> None:
+        feeds = self.feeds = self.feeds or {}
         for op, value in parse_feeds(self._graph, feed_dict).items():
             first = self._feeders.setdefault(op, party)
             if first != party:
                 raise FeedConflictError(op.name, (first, party))
-            self.feeds[op] = value
+            feeds[op] = value

@@ -14,7 +14,7 @@ from asynchooks._attempts import Attempts
 from asynchooks._coordinator import Coordinator
 from asynchooks._creator import ChiefSessionCreator, SessionCreator
 from asynchooks._errors import LifecycleError, RunAfterStopError, is_end_of_input, reraise
-from asynchooks._fetches import parse_feeds, parse_fetches
+from asynchooks._fetches import parse_feeds
 from asynchooks._flight import Flight
 from asynchooks._graph import Graph, Op, chosen_graph
 from asynchooks._hook import SessionRunArgs, SessionRunHook
@@ -24,6 +24,7 @@ from asynchooks._life import Life
 from asynchooks._lifecycle import SessionPhase
 from asynchooks._options import RunOptions, check_options, check_seconds
 from asynchooks._recovery import Recovery
+from asynchooks._requests import check_fetches
 from asynchooks._session import Session
 from asynchooks._step import run_step
 from asynchooks._step_context import StepContext, awaitable_of, check_step_fn
@@ -273,8 +274,9 @@ class MonitoredSession:
 
     def _check_request(self, fetches: object, feed_dict: object, options: object) -> None:
         # Before any hook has run, so that bad input changes nothing.
-        parse_fetches(self.graph, fetches)
-        parse_feeds(self.graph, feed_dict)
+        check_fetches(self._life.graph, fetches)
+        if feed_dict is not None:
+            parse_feeds(self._life.graph, feed_dict)
         check_options(options)
 
     def _generation(self) -> Generation:

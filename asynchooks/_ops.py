@@ -164,10 +164,7 @@ def constant(value: T, name: str | None = None) -> Op[T]:
         name: None takes "constant".
     """
     graph = get_default_graph()
-    # Stateful only in form, so that a value that is awaitable is not awaited.
-    return new_op(
-        graph, chosen_name(name, "constant"), OpKind.PLAIN, lambda transaction: value, stateful=True
-    )
+    return new_op(graph, chosen_name(name, "constant"), OpKind.INTERNAL, lambda: value)
 
 
 def group(*ops: Op[Any], name: str | None = None) -> Op[None]:
@@ -181,7 +178,7 @@ def group(*ops: Op[Any], name: str | None = None) -> Op[None]:
     graph = graph_of(checked)
     controls = control_inputs_of(graph, checked)
     return new_op(
-        graph, chosen_name(name, "group"), OpKind.PLAIN, _nothing, control_inputs=controls
+        graph, chosen_name(name, "group"), OpKind.INTERNAL, _nothing, control_inputs=controls
     )
 
 

@@ -35,8 +35,10 @@ class RunOptions:
         if self.trace_level < 0:
             raise ValueError(f"RunOptions.trace_level is to be from 0, not {self.trace_level!r}")
 
-    def merged(self, other: RunOptions) -> RunOptions:
+    def merged(self, other: RunOptions | None) -> RunOptions:
         """Returns what both together ask for."""
+        if other is None:
+            return self
         timeouts = [each for each in (self.timeout, other.timeout) if each is not None]
         return RunOptions(
             timeout=max(timeouts, default=None),

@@ -1,41 +1,69 @@
-"""Run plans: what to evaluate and in which order, as indices instead of ops."""
+"""Run plans: what to evaluate and in which order, as indices and bound calls instead of ops."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from asynchooks._errors import InvalidArgumentError
 from asynchooks._graph import Op, OpKind
+
+Arguments = Callable[[Sequence[Any]], Sequence[Any]]
+"""Picks the arguments of an op's call from the values of a run."""
+
+
+class Step(NamedTuple):
+    """How to evaluate one op.
+
+    An op is meant by its index in the plan, which is also the place of its value in a run.
+
+    Attributes:
+        op: the op.
+        kind: how its call gives a value.
+        call: its call.
+        arguments: what to call it with.
+        inputs: the ops whose values that takes.
+        successors: the ops that wait for it.
+    """
+
+    op: int
+    kind: OpKind
+    call: Callable[..., Any]
+    arguments: Arguments
+    inputs: tuple[int, ...]
+    successors: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How to evaluate some ops, given the values of some others.
 
-    An op is meant by its index in `ops`, here and in the list of values of a run.
-
     Attributes:
-        ops: all that have a value in the run, each once.
-        inputs: for each op, the ops whose values its call takes.
-        successors: for each op, the ops that wait for it.
+        ops: all that have a value in the run, each once. The list of values has one place more, for
+            the transaction.
+        steps: for each op how to evaluate it; None if its value is given.
         waiting: for each op, how many ops it waits for.
-        ready: the ops that wait for none.
+        uses: for each op, how many calls take its value, and one more if it is fetched.
+        line: the steps in an order in which each comes after those that it waits for, each with the
+            ops whose values nobody takes after it.
         fed: the ops whose values are given, in the order in which they are given.
         fetched: the ops whose values are wanted, in the order in which they are wanted.
         concurrent: whether ops that may suspend can be ready at the same time.
+        stateful: whether an op reads or changes state.
     """
 
     ops: tuple[Op[Any], ...]
-    inputs: tuple[tuple[int, ...], ...]
-    successors: tuple[tuple[int, ...], ...]
+    steps: tuple[Step | None, ...]
     waiting: tuple[int, ...]
-    ready: tuple[int, ...]
+    uses: tuple[int, ...]
+    line: tuple[tuple[Step, tuple[int, ...]], ...]
     fed: tuple[int, ...]
     fetched: tuple[int, ...]
     concurrent: bool
+    stateful: bool
 
 
 def compile_plan(fetched: Iterable[Op[Any]], fed: Iterable[Op[Any]]) -> Plan:
@@ -49,23 +77,91 @@ def compile_plan(fetched: Iterable[Op[Any]], fed: Iterable[Op[Any]]) -> Plan:
         InvalidArgumentError: a placeholder is needed and not fed.
     """
     fetched, fed = tuple(fetched), tuple(fed)
-    index = {op: number for number, op in enumerate(_needed(fetched, frozenset(fed)))}
-    for op in fed:
-        index.setdefault(op, len(index))
-    given = frozenset(index[op] for op in fed)
-    before = [_before(op, index, given) for op in index]
-    successors = _successors(before)
-    waiting = tuple(len(each) for each in before)
-    return Plan(
-        ops=tuple(index),
-        inputs=tuple(() if index[op] in given else _indices(op.inputs, index) for op in index),
-        successors=successors,
-        waiting=waiting,
-        ready=tuple(n for n, count in enumerate(waiting) if not count and n not in given),
-        fed=tuple(index[op] for op in fed),
-        fetched=tuple(index[op] for op in fetched),
-        concurrent=_concurrent(tuple(index), before, successors, given),
-    )
+    return _Compiler(fetched, fed).plan()
+
+
+class _Compiler:
+    def __init__(self, fetched: tuple[Op[Any], ...], fed: tuple[Op[Any], ...]) -> None:
+        self._fed_ops = frozenset(fed)
+        needed = _needed(fetched, self._fed_ops)
+        self._index = {op: number for number, op in enumerate(needed)}
+        for op in fed:
+            self._index.setdefault(op, len(self._index))
+        self._fetched = self._indices(fetched)
+        self._fed = self._indices(fed)
+        self._before = [self._waits_for(op) for op in self._index]
+        self._successors = self._inverted()
+
+    def plan(self) -> Plan:
+        ops = tuple(self._index)
+        steps = tuple(self._step(op, number) for op, number in self._index.items())
+        order, depths = self._sorted(steps)
+        uses = self._uses(steps)
+        levels = [depths[step.op] for step in order if _may_suspend(step)]
+        return Plan(
+            ops=ops,
+            steps=steps,
+            waiting=tuple(len(each) for each in self._before),
+            uses=tuple(uses),
+            line=_with_last_uses(order, uses),
+            fed=self._fed,
+            fetched=self._fetched,
+            # Ops that suspend follow one another in a single line exactly if each has as many of
+            # them on the longest way to it as no other has.
+            concurrent=len(set(levels)) < len(levels),
+            stateful=any(op.stateful for op in ops if op not in self._fed_ops),
+        )
+
+    def _step(self, op: Op[Any], number: int) -> Step | None:
+        if op in self._fed_ops:
+            return None
+        assert op.call is not None
+        inputs = self._indices(op.inputs)
+        places = (len(self._index), *inputs) if op.stateful else inputs
+        successors = tuple(self._successors[number])
+        return Step(number, op.kind, op.call, _picks(places), inputs, successors)
+
+    def _indices(self, ops: tuple[Op[Any], ...]) -> tuple[int, ...]:
+        return tuple(self._index[op] for op in ops)
+
+    def _waits_for(self, op: Op[Any]) -> frozenset[int]:
+        if op in self._fed_ops:
+            return frozenset()
+        before = {*op.inputs, *op.control_inputs} - self._fed_ops
+        return frozenset(self._index[each] for each in before)
+
+    def _inverted(self) -> list[list[int]]:
+        successors: list[list[int]] = [[] for _ in self._before]
+        for number, before in enumerate(self._before):
+            for each in before:
+                successors[each].append(number)
+        return successors
+
+    def _sorted(self, steps: tuple[Step | None, ...]) -> tuple[list[Step], list[int]]:
+        order: list[Step] = []
+        depths = [0] * len(steps)
+        waiting = [len(each) for each in self._before]
+        ready = deque(step for step in steps if step is not None and not waiting[step.op])
+        while ready:
+            step = ready.popleft()
+            order.append(step)
+            depths[step.op] += _may_suspend(step)
+            for successor in step.successors:
+                depths[successor] = max(depths[successor], depths[step.op])
+                waiting[successor] -= 1
+                following = steps[successor]
+                if not waiting[successor] and following is not None:
+                    ready.append(following)
+        return order, depths
+
+    def _uses(self, steps: tuple[Step | None, ...]) -> list[int]:
+        uses = [0] * len(steps)
+        for step in steps:
+            for each in step.inputs if step is not None else ():
+                uses[each] += 1
+        for each in self._fetched:
+            uses[each] += 1
+        return uses
 
 
 def _needed(fetched: tuple[Op[Any], ...], fed: frozenset[Op[Any]]) -> dict[Op[Any], None]:
@@ -86,43 +182,27 @@ def _needed(fetched: tuple[Op[Any], ...], fed: frozenset[Op[Any]]) -> dict[Op[An
     return needed
 
 
-def _before(op: Op[Any], index: dict[Op[Any], int], given: frozenset[int]) -> frozenset[int]:
-    if index[op] in given:
-        return frozenset()
-    return frozenset(_indices((*op.inputs, *op.control_inputs), index)) - given
+def _may_suspend(step: Step) -> bool:
+    return step.kind in (OpKind.ASYNC, OpKind.THREAD)
 
 
-def _indices(ops: tuple[Op[Any], ...], index: dict[Op[Any], int]) -> tuple[int, ...]:
-    return tuple(index[op] for op in ops)
+def _picks(places: tuple[int, ...]) -> Arguments:
+    if not places:
+        return _nothing
+    if len(places) == 1:
+        return itemgetter(slice(places[0], places[0] + 1))
+    return itemgetter(*places)
 
 
-def _successors(before: list[frozenset[int]]) -> tuple[tuple[int, ...], ...]:
-    successors: list[list[int]] = [[] for _ in before]
-    for op, predecessors in enumerate(before):
-        for predecessor in predecessors:
-            successors[predecessor].append(op)
-    return tuple(tuple(each) for each in successors)
+def _nothing(values: Sequence[Any]) -> Sequence[Any]:
+    return ()
 
 
-def _concurrent(
-    ops: tuple[Op[Any], ...],
-    before: list[frozenset[int]],
-    successors: tuple[tuple[int, ...], ...],
-    given: frozenset[int],
-) -> bool:
-    # Ops that suspend follow one another in a single line exactly if each has as many of them on
-    # the longest way to it as no other has.
-    suspends = [n not in given and op.kind is not OpKind.PLAIN for n, op in enumerate(ops)]
-    depths = [0] * len(ops)
-    waiting = [len(each) for each in before]
-    ready = deque(op for op, count in enumerate(waiting) if not count)
-    while ready:
-        op = ready.popleft()
-        depths[op] += suspends[op]
-        for successor in successors[op]:
-            depths[successor] = max(depths[successor], depths[op])
-            waiting[successor] -= 1
-            if not waiting[successor]:
-                ready.append(successor)
-    levels = [depth for op, depth in enumerate(depths) if suspends[op]]
-    return len(set(levels)) < len(levels)
+def _with_last_uses(order: list[Step], uses: list[int]) -> tuple[tuple[Step, tuple[int, ...]], ...]:
+    left = list(uses)
+    line: list[tuple[Step, tuple[int, ...]]] = []
+    for step in order:
+        for each in step.inputs:
+            left[each] -= 1
+        line.append((step, tuple(each for each in set(step.inputs) if not left[each])))
+    return tuple(line)

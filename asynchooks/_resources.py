@@ -29,7 +29,7 @@ class Resource(Op[T]):
         needs: tuple[Op[Any], ...],
         build: Build,
     ) -> None:
-        super().__init__(graph, graph.unique_name(name), OpKind.PLAIN, self._live, stateful=True)
+        super().__init__(graph, graph.unique_name(name), OpKind.INTERNAL, self._live, stateful=True)
         self._factory = factory
         self._needs = needs
         self._build = build

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
 import anyio
 
-from asynchooks._backend import native_cancellations, raise_if_natively_cancelled
+from asynchooks._backend import raise_if_natively_cancelled
 from asynchooks._closing import conclude, run_all
 from asynchooks._errors import DeadlineExceededError
 from asynchooks._executor import execute
-from asynchooks._fetches import parse_feeds, parse_fetches
+from asynchooks._fetches import parse_feeds
 from asynchooks._graph import Graph, Op, chosen_graph
 from asynchooks._lifecycle import Lifecycle, SessionPhase
 from asynchooks._options import RunOptions, check_options
 from asynchooks._pace import Pace
-from asynchooks._plan import Plan, compile_plan
+from asynchooks._plan import Plan
+from asynchooks._requests import compile_request
 from asynchooks._resources import OpenResources
 from asynchooks._state import SessionState, Transaction
 
 T = TypeVar("T")
-
-_KEPT_PLANS = 256
 
 
 class Session:
@@ -52,8 +50,7 @@ class Session:
         self._state = state if state is not None else SessionState()
         self._lifecycle = Lifecycle()
         self._resources = OpenResources()
-        self._plans: OrderedDict[object, Plan] = OrderedDict()
-        self._pace = Pace()
+        self._pace: Pace | None = None
 
     @property
     def graph(self) -> Graph:
@@ -69,6 +66,7 @@ class Session:
         """Opens the graph's resources."""
         self._lifecycle.move(SessionPhase.OPENING)
         try:
+            self._pace = Pace()
             await self._resources.open(self._graph)
         except BaseException:
             self._lifecycle.move(SessionPhase.CLOSING)
@@ -126,47 +124,42 @@ class Session:
             SessionClosedError: the session was left.
             BaseException: what an op raised; a group if several did.
         """
-        self._lifecycle.require_open()
+        if self._pace is None or self._lifecycle.phase is not SessionPhase.OPEN:
+            self._lifecycle.require_open()
+        pace = self._pace
+        assert pace is not None
+        feeds = _NO_FEEDS if feed_dict is None else parse_feeds(self._graph, feed_dict)
+        request = compile_request(self._graph, fetches, tuple(feeds))
         check_options(options)
-        request = parse_fetches(self._graph, fetches)
-        feeds = parse_feeds(self._graph, feed_dict)
-        plan = self._plan(request.ops, feeds)
-        await self._pace.checkpoint()
-        transaction = Transaction(self._state, self._resources.values)
-        timeout = options.timeout if options is not None else None
+        await pace.checkpoint()
+        cancellations = pace.cancellations()
+        transaction = None
+        if request.plan.stateful:
+            transaction = Transaction(self._state, self._resources.values)
         try:
-            values = await self._execute(plan, tuple(feeds.values()), transaction, timeout)
+            if options is None or options.timeout is None:
+                values = await execute(request.plan, feeds.values(), transaction, pace)
+            else:
+                values = await self._within(options.timeout, request.plan, feeds, transaction)
+            if pace.cancellations() > cancellations:
+                # An op has swallowed a cancellation that asyncio delivers only once.
+                raise_if_natively_cancelled(cancellations)
             result = request.build(values)
-            transaction.commit()
+            if transaction is not None:
+                transaction.commit()
         except BaseException:
-            transaction.rollback()
+            if transaction is not None:
+                transaction.rollback()
             raise
         return result
 
-    async def _execute(
-        self, plan: Plan, fed_values: tuple[Any, ...], transaction: Transaction, limit: float | None
+    async def _within(
+        self, limit: float, plan: Plan, feeds: dict[Op[Any], Any], transaction: Transaction | None
     ) -> list[Any]:
-        cancellations = native_cancellations()
-        if limit is None:
-            values = await execute(plan, fed_values, transaction, self._pace)
-        else:
-            values = await self._execute_within(limit, plan, fed_values, transaction)
-        # An op may have swallowed a cancellation that asyncio delivers only once.
-        raise_if_natively_cancelled(cancellations)
-        return values
-
-    async def _execute_within(
-        self, limit: float, plan: Plan, fed_values: tuple[Any, ...], transaction: Transaction
-    ) -> list[Any]:
+        assert self._pace is not None
         with anyio.move_on_after(limit):
-            return await execute(plan, fed_values, transaction, self._pace)
+            return await execute(plan, feeds.values(), transaction, self._pace)
         raise DeadlineExceededError(limit)
 
-    def _plan(self, fetched: tuple[Op[Any], ...], feeds: dict[Op[Any], Any]) -> Plan:
-        key = (fetched, tuple(feeds))
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = compile_plan(fetched, feeds)
-            if len(self._plans) > _KEPT_PLANS:
-                self._plans.popitem(last=False)
-        return plan
+
+_NO_FEEDS: dict[Op[Any], Any] = {}

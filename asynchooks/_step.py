@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 from asynchooks._closing import conclude, run_all
+from asynchooks._errors import bare, note_once
 from asynchooks._flight import Flight
 from asynchooks._graph import Op
 from asynchooks._hook import SessionRunArgs, SessionRunContext, SessionRunValues
 from asynchooks._hook_calls import CallingHooks, HookCalls, RunCalls
 from asynchooks._lifecycle import Phase
 from asynchooks._merge import Merge
+from asynchooks._options import RunOptions
 from asynchooks._session import Session
 
 
@@ -56,22 +58,51 @@ async def run_step(
         BaseException: what a hook or the run raised, after `on_run_error` was called on each hook
             whose `before_run` returned and whose `after_run` was not called.
     """
-    return await _Step(environment, session, args, flight).run()
+    merge = Merge(session.graph, args, environment.increment)
+    if environment.hooks.runs:
+        return await _Step(environment, session, args, flight, merge).run()
+    flight.enter(Phase.RUN)
+    merge.add_caller_feeds()
+    results = await session.run(tuple(merge.fetches), merge.feeds, merge.options)
+    environment.committed()
+    flight.enter(Phase.BODY)
+    return results[0]
 
 
 class _Step:
-    __slots__ = ("_context", "_environment", "_flight", "_merge", "_open", "_session")
+    """One attempt with hooks."""
+
+    __slots__ = (
+        "_begun",
+        "_called",
+        "_context",
+        "_environment",
+        "_flight",
+        "_hooks",
+        "_merge",
+        "_session",
+        "_told",
+    )
 
     def __init__(
-        self, environment: StepEnvironment, session: Session, args: SessionRunArgs, flight: Flight
+        self,
+        environment: StepEnvironment,
+        session: Session,
+        args: SessionRunArgs,
+        flight: Flight,
+        merge: Merge,
     ) -> None:
         self._environment = environment
+        self._hooks = environment.hooks.runs
         self._session = session
         self._flight = flight
+        self._merge = merge
         self._context = SessionRunContext(args, session, environment.request_stop)
-        self._merge = Merge(session.graph, args)
-        # The hooks whose before_run returned, each with where its results stand.
-        self._open: list[tuple[RunCalls, int | None]] = []
+        # How many hooks' before_run has returned, how many of these were told the outcome, and the
+        # one that is being called.
+        self._begun = 0
+        self._told = 0
+        self._called: RunCalls | None = None
 
     async def run(self) -> Any:
         with CallingHooks(self._environment.owner) as calling:
@@ -90,45 +121,64 @@ class _Step:
         return results[0]
 
     async def _before(self) -> None:
-        self._flight.phase = Phase.BEFORE_RUN
-        if self._environment.increment is not None:
-            self._merge.fetches.append(self._environment.increment)
-        for hook in self._environment.hooks.runs:
+        self._flight.enter(Phase.BEFORE_RUN)
+        for hook in self._hooks:
             requested = None
             if hook.before_run is not None:
+                self._called = hook
                 requested = await hook.before_run(self._context)
-            self._open.append((hook, None))
-            self._open[-1] = (hook, self._merge.add(hook.label, requested))
+                self._called = None
+            self._begun += 1
+            if requested is None:
+                self._merge.places.append(None)
+            else:
+                self._merge.add(self._environment.hooks.label(hook), requested)
         self._merge.add_caller_feeds()
 
     async def _evaluate(self) -> Any:
-        self._flight.phase = Phase.RUN
         merge = self._merge
-        self._flight.retry = merge.options.retry
-        try:
-            return await self._session.run(tuple(merge.fetches), merge.feeds, merge.options)
-        except (TypeError, ValueError) as error:
-            merge.name_culprit(error)
-            raise
+        self._flight.enter(Phase.RUN)
+        if merge.options is not None:
+            self._flight.retry = merge.options.retry
+        return await self._session.run(tuple(merge.fetches), merge.feeds, merge.options)
 
     async def _after(self, results: Any) -> None:
         self._environment.committed()
-        self._flight.phase = Phase.AFTER_RUN
-        while self._open:
-            hook, place = self._open.pop(0)
+        self._flight.enter(Phase.AFTER_RUN)
+        options = self._merge.options or _NO_OPTIONS
+        nothing = SessionRunValues(None, options)
+        for hook, place in zip(self._hooks, self._merge.places, strict=True):
+            self._told += 1
             if hook.after_run is not None:
-                own = None if place is None else results[place]
-                await hook.after_run(self._context, SessionRunValues(own, self._merge.options))
-        self._flight.phase = Phase.BODY
+                self._called = hook
+                values = nothing if place is None else SessionRunValues(results[place], options)
+                await hook.after_run(self._context, values)
+                self._called = None
+        self._flight.enter(Phase.BODY)
 
     async def _failed(self, error: BaseException) -> BaseException:
+        self._note_origin(bare(error))
         if self._flight.phase is Phase.AFTER_RUN:
             self._flight.after_run_error = error
         reason = self._flight.reason(error)
         steps = [
             (hook.on_run_error.name, partial(hook.on_run_error, self._context, reason))
-            for hook, _ in self._open
+            for hook in self._hooks[self._told : self._begun]
             if hook.on_run_error is not None
         ]
         raised = await run_all(steps, self._environment.close_timeout)
         return conclude(error, raised) or error
+
+    def _note_origin(self, error: BaseException) -> None:
+        if not isinstance(error, Exception):
+            return
+        hooks = self._environment.hooks
+        if self._called is not None:
+            note_once(error, f"raised by {hooks.label(self._called, self._flight.phase)}")
+        elif self._flight.phase is Phase.RUN and isinstance(error, TypeError | ValueError):
+            culprit = self._merge.culprit()
+            if culprit is not None:
+                note_once(error, f"asked for by {hooks.label(self._hooks[culprit])}")
+
+
+_NO_OPTIONS = RunOptions()

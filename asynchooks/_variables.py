@@ -36,7 +36,7 @@ class Variable(Op[T]):
         """
         graph = get_default_graph()
         unique = graph.unique_name(chosen_name(name, "variable"))
-        super().__init__(graph, unique, OpKind.PLAIN, self._read, stateful=True)
+        super().__init__(graph, unique, OpKind.INTERNAL, self._read, stateful=True)
         self.initial_value = initial_value
         self.assigned = False
         graph.add(self)
@@ -71,7 +71,7 @@ class Variable(Op[T]):
         def call(transaction: Transaction, *values: Any) -> Any:
             return self.change(transaction, changing(build(values)))
 
-        made = new_op(self.graph, name, OpKind.PLAIN, call, inputs=inputs, stateful=True)
+        made = new_op(self.graph, name, OpKind.INTERNAL, call, inputs=inputs, stateful=True)
         self.assigned = True
         return made
 
@@ -139,7 +139,7 @@ def global_step_increment(graph: Graph) -> Op[int] | None:
     def call(transaction: Transaction) -> Any:
         return step.change(transaction, _adding(1))
 
-    return Op[int](graph, "global_step/increment", OpKind.PLAIN, call, stateful=True)
+    return Op[int](graph, "global_step/increment", OpKind.INTERNAL, call, stateful=True)
 
 
 def _setting(value: Any) -> Change:

@@ -1,0 +1,71 @@
+"""Compiled requests: what a run's fetches and feeds come to, kept with the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from asynchooks._fetches import Fetches, parse_fetches
+from asynchooks._graph import Graph, Op
+from asynchooks._plan import Plan, compile_plan
+from asynchooks._structure import Build
+
+_MOST_KEPT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How to serve some fetches.
+
+    Attributes:
+        plan: how to evaluate the ops.
+        build: makes the results from the values of all ops in the plan.
+    """
+
+    plan: Plan
+    build: Build
+
+
+def compile_request(graph: Graph, fetches: object, fed: tuple[Op[Any], ...]) -> Request:
+    """Compiles fetches, or finds what was compiled before.
+
+    Args:
+        graph: the graph that is run.
+        fetches: what to evaluate; see `parse_fetches`.
+        fed: the ops whose values are given.
+    """
+    key = (fetches, fed) if _is_immutable(fetches) else None
+    request = graph.compiled.get(key)
+    if request is None:
+        request = _compiled(graph, parse_fetches(graph, fetches), fed)
+        if key is not None:
+            _keep(graph, key, request)
+    return request
+
+
+def check_fetches(graph: Graph, fetches: object) -> None:
+    """Raises what `parse_fetches` raises."""
+    if not _is_immutable(fetches):
+        parse_fetches(graph, fetches)
+    elif fetches not in graph.compiled:
+        _keep(graph, fetches, parse_fetches(graph, fetches))
+
+
+def _compiled(graph: Graph, fetches: Fetches, fed: tuple[Op[Any], ...]) -> Request:
+    plan = compile_plan(fetches.ops, fed)
+    places = plan.fetched
+    build = fetches.build
+    return Request(plan, lambda values: build([values[place] for place in places]))
+
+
+def _keep(graph: Graph, key: object, value: object) -> None:
+    if len(graph.compiled) >= _MOST_KEPT:
+        graph.compiled.clear()
+    graph.compiled[key] = value
+
+
+def _is_immutable(fetches: object) -> bool:
+    # A named tuple is equal to a tuple, but its results are not.
+    if type(fetches) is tuple:
+        return all(map(_is_immutable, fetches))
+    return isinstance(fetches, Op | str)
