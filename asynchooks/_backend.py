@@ -1,4 +1,4 @@
-"""The one place that knows the event loops by name: host tasks, native cancellation, interruption."""
+"""The one place that knows the event loops by name: host tasks, cancellation, interruption."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Interruption(Protocol):
 def interruption_factory() -> Callable[[], Interruption]:
     """Returns what makes a block interruptible on the running event loop.
 
-    On trio that is a cancel scope; on asyncio a native cancellation, which costs a tenth of a scope.
+    On trio that is a cancel scope; on asyncio a native cancellation, at a tenth of the cost.
     """
     return _NativeInterruption if _on_asyncio() else anyio.CancelScope
 
@@ -103,7 +103,7 @@ def spawn_host_task(fn: Callable[[], Awaitable[None]], name: str, context: Conte
 
 
 def cancellation_counter() -> Callable[[], int]:
-    """Returns `native_cancellations` for the running event loop, without the question which it is."""
+    """Returns `native_cancellations` for the running event loop, which it need not ask for then."""
     return _asyncio_cancellations if _on_asyncio() else _no_cancellations
 
 

@@ -75,17 +75,21 @@ async def outlast(
     return True
 
 
-def conclude(primary: BaseException | None, others: list[BaseException]) -> BaseException | None:
+def conclude(
+    primary: BaseException | None,
+    others: list[BaseException],
+    message: str = "errors while closing",
+) -> BaseException | None:
     """Chooses the one error that leaves; the rest is attached to it as notes.
 
     A cancellation, `KeyboardInterrupt` or `SystemExit` wins, then `primary`; with neither, the
-    others leave: one alone bare, several as a group.
+    others leave: one alone bare, several as a group with `message`.
     """
     errors = others if primary is None else [primary, *others]
     urgent = [error for error in errors if not isinstance(error, Exception)]
     winner = urgent[0] if urgent else primary
     if winner is None:
-        return combine("errors while closing", others) if others else None
+        return combine(message, others) if others else None
     for error in errors:
         if error is not winner and not is_cancellation(error):
             note_once(winner, f"also raised: {type(error).__name__}: {error}")

@@ -49,7 +49,7 @@ class Coordinator:
             clean_stop_exception_types: the errors that stop normally, as a plain request does.
             stop_flag: where plain requests are kept; None makes a flag of its own.
         """
-        if not are_error_types(clean_stop_exception_types):
+        if clean_stop_exception_types and not are_error_types(clean_stop_exception_types):
             raise TypeError(
                 "clean_stop_exception_types are to be a tuple of exception classes, not "
                 f"{clean_stop_exception_types!r}"
@@ -311,8 +311,12 @@ class Coordinator:
             self._tell()
 
     def _take_in(self, name: str, error: BaseException) -> None:
-        if isinstance(error, Exception):
-            note_once(error, f"raised by background task {name!r}")
+        if not isinstance(error, Exception):
+            # An interrupt takes the place of an error that was reported before.
+            self._error = None
+            self.report(error)
+            return
+        note_once(error, f"raised by background task {name!r}")
         if self._joined or self._error is not None:
             # Nobody will ask for this one.
             logger.error("background task %r failed as well", name, exc_info=error)

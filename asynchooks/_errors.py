@@ -211,7 +211,7 @@ def is_end_of_input(error: BaseException) -> bool:
 
 
 def are_error_types(value: object) -> bool:
-    """Tells whether `value` is an exception class or a tuple of them."""
+    """Tells whether `value` is an exception class or a tuple of some."""
     types = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
     return all(isinstance(each, type) and issubclass(each, BaseException) for each in types)
 

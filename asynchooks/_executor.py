@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from time import perf_counter
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from asynchooks._backend import is_cancellation, is_cancelled
-from asynchooks._errors import OpCancelledError, bare, combine, is_end_of_input, note_once, reraise
+from asynchooks._closing import conclude
+from asynchooks._errors import OpCancelledError, bare, is_end_of_input, note_once, reraise
 from asynchooks._graph import Op, OpKind
 from asynchooks._ops import in_place
 from asynchooks._pace import Pace
@@ -18,7 +20,6 @@ from asynchooks._plan import Plan, Step
 from asynchooks._state import Transaction
 from asynchooks._threads import in_thread
 
-_OPS_BETWEEN_CHECKPOINTS = 64
 _MOST_WORKERS_AT_ONCE = 64
 
 
@@ -50,20 +51,25 @@ async def execute(
         await _evaluate_line(plan, values, pace)
         return values
     execution = _Execution(plan, values, pace)
-    async with anyio.create_task_group() as group:
-        await execution.work(group)
-    execution.raise_errors()
+    try:
+        async with anyio.create_task_group() as group:
+            await execution.work(group)
+    except BaseException as cancellation:
+        # It came from outside; what ops have raised is its context.
+        cancellation.__context__ = execution.error()
+        raise
+    failure = execution.error()
+    if failure is not None:
+        reraise(failure)
     return values
 
 
 async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace) -> None:
     cancellations = pace.cancellations()
-    since_checkpoint = op = 0
+    op = 0
     try:
         for (op, kind, call, arguments, _, _), done_with in plan.line:
-            since_checkpoint += 1
-            if since_checkpoint == _OPS_BETWEEN_CHECKPOINTS:
-                since_checkpoint = 0
+            if perf_counter() >= pace.turn_ends:
                 await pace.checkpoint()
             if kind is OpKind.ASYNC:
                 values[op] = await call(*arguments(values))
@@ -119,12 +125,10 @@ class _Execution:
         """Evaluates ready ops until there are none, or one has failed."""
         cancellations = self._pace.cancellations()
         ready, values = self._ready, self._values
-        since_checkpoint = 0
         while ready:
-            since_checkpoint += 1
-            if since_checkpoint == _OPS_BETWEEN_CHECKPOINTS:
-                since_checkpoint = 0
+            if perf_counter() >= self._pace.turn_ends:
                 await self._pace.checkpoint()
+                continue
             step = ready.popleft()
             op, kind, call, arguments, _, _ = step
             try:
@@ -144,11 +148,10 @@ class _Execution:
             else:
                 self._finish(step)
 
-    def raise_errors(self) -> None:
-        """Raises what ops have raised."""
+    def error(self) -> BaseException | None:
+        """Returns what ops have raised, as one error."""
         errors = [error for error in self._errors if not is_end_of_input(error)]
-        if self._errors:
-            reraise(combine("several ops failed", errors or self._errors))
+        return conclude(None, errors or self._errors, "several ops failed")
 
     def _start_workers(self, group: TaskGroup) -> None:
         self._due = min(self._burst, len(self._ready))

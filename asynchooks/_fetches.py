@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from asynchooks._graph import Graph, Op
-from asynchooks._ops import OpFunction, call_op, check_call, is_generator_function, name_of
+from asynchooks._ops import OpFunction, call_op, check_takes_nothing, is_generator_function, name_of
 from asynchooks._sources import Source
 from asynchooks._structure import Build, compile_fetches, leaf_at
 
@@ -38,7 +38,7 @@ def parse_fetches(graph: Graph, structure: object) -> Fetches:
         ValueError: an op is not of this graph, or a structure contains itself.
     """
     found: dict[Op[Any], int] = {}
-    calls: dict[object, Op[Any]] = {}
+    calls: dict[int, Op[Any]] = {}
 
     def leaf(value: object) -> Build:
         op = _fetched(graph, value, calls)
@@ -72,16 +72,16 @@ def parse_feeds(graph: Graph, feed_dict: object) -> dict[Op[Any], Any]:
     return feeds
 
 
-def _fetched(graph: Graph, value: object, calls: dict[object, Op[Any]]) -> Op[Any]:
+def _fetched(graph: Graph, value: object, calls: dict[int, Op[Any]]) -> Op[Any]:
     if isinstance(value, OpFunction):
         raise TypeError(f"cannot fetch {value!r}: call it to make an op")
     if isinstance(value, Source):
         raise TypeError(f"cannot fetch {value!r}: fetch an op made by its get_next()")
     if not callable(value) or isinstance(value, type):
         return graph.resolve(value, "fetch")
-    made = calls.get(value)
+    made = calls.get(id(value))
     if made is None:
-        made = calls[value] = call_op(graph, _fetchable(value))
+        made = calls[id(value)] = call_op(graph, _fetchable(value))
     return made
 
 
@@ -91,8 +91,5 @@ def _fetchable(fn: Callable[..., Any]) -> Callable[..., Any]:
             f"cannot fetch {name_of(fn)!r}: it is a generator function; make a source of it by "
             "from_iterable()"
         )
-    try:
-        check_call(fn)
-    except TypeError as error:
-        raise TypeError(f"cannot fetch {error}; a callable is fetched without arguments") from None
+    check_takes_nothing(fn, "a callable that is fetched")
     return fn

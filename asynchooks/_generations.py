@@ -110,10 +110,14 @@ class Generations:
             BaseException: making one failed with an error that is not recoverable.
         """
         while self.current is None or self.is_lost(self.current):
-            if self._closing:
-                raise SessionClosedError("the session was closed before this run was done")
+            self.refuse_if_closing()
             await self._replaced()
         return self.current
+
+    def refuse_if_closing(self) -> None:
+        """Raises `SessionClosedError` once the session is being closed."""
+        if self._closing:
+            raise SessionClosedError("the session was closed meanwhile")
 
     async def last(self) -> Generation:
         """Does as `live` while the session is being closed."""

@@ -59,6 +59,7 @@ class Generation:
         self._session: Session | None = None
         self._error: BaseException | None = None
         self._grace = 0.0
+        self._interrupted = False
         self._opening = anyio.CancelScope()
         self._living = anyio.CancelScope()
         self._settled = anyio.Event()
@@ -126,6 +127,7 @@ class Generation:
 
     def interrupt(self, *, even_if_committed: bool = False) -> None:
         """Cancels the opening; the error that was reported takes its place."""
+        self._interrupted = True
         self._opening.cancel()
 
     async def _wait_finished(self) -> None:
@@ -146,8 +148,6 @@ class Generation:
                 async with _checked_manager(self._create()) as session:
                     self._session = _checked_session(session)
                     await self._stay_open(self._session)
-            if self._opening.cancelled_caught:
-                self._error = self.coordinator.error
         except BaseException as error:
             self._error = error
         finally:
@@ -161,14 +161,16 @@ class Generation:
             self.coordinator.take_off(self)
             await self._set_up(session, self.coordinator)
             self.coordinator.land(self)
+            self.coordinator.raise_requested_exception()
             self._settled.set()
             await self._told_to_close.wait()
             reported = self.coordinator.error
             await self.coordinator.wind_down(self._grace)
-        except BaseException as error:
+        except BaseException as raised:
             unwinding.get()()
-            await self._close_coordinator_after(error)
-            raise
+            error = self.coordinator.error if self._interrupted else None
+            await self._close_coordinator_after(error or raised)
+            raise error or raised from None
         await self.coordinator.aclose()
         if self.coordinator.error is not reported:
             self.coordinator.raise_requested_exception()

@@ -139,6 +139,7 @@ class Life:
 
     async def _begin(self) -> None:
         for index in range(len(self.hooks.hooks)):
+            self.generations.refuse_if_closing()
             call = self.hooks.call(index, "begin")
             if call is not None:
                 await self._call_begin(call)
@@ -237,9 +238,9 @@ class Leaving:
 
     async def _end_hooks(self) -> None:
         life = self._life
+        before = life.reported_error()
         generation = await life.generations.last()
         steps = [(call.name, partial(call, generation.session)) for call in life.hooks.end]
-        before = life.reported_error()
         with CallingHooks(life.owner):
             errors = await run_all(steps, life.close_timeout)
         reported = life.reported_error()

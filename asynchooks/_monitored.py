@@ -140,10 +140,7 @@ class MonitoredSession:
         """
         refuse_reentrance(self, "__aexit__")
         clean = exc is None or is_end_of_input(exc)
-        if self._life.lifecycle.is_over:
-            await self._closed.wait()
-        else:
-            await self._leave(exc, clean=clean)
+        await self._end(exc, clean=clean)
         if clean:
             await checkpoint_if_cancelled()
         return clean and exc is not None
@@ -153,17 +150,15 @@ class MonitoredSession:
 
         Calls the hooks' `end` on a live session, closes the generation, and calls the hooks'
         `close`. Runs in flight get `close_timeout` seconds to finish; a run that waits for a
-        recovery raises `SessionClosedError`, and `end` is not called then.
+        recovery raises `SessionClosedError`, and `end` is not called then. Nor is it if the session
+        is being entered: that raises `SessionClosedError`.
 
         Raises:
             ReentrantRunError: called by a hook of this session.
             BaseException: what hooks or the closing raised: a lone error bare, several as a group.
         """
         refuse_reentrance(self, "close")
-        if self._life.lifecycle.is_over:
-            await self._closed.wait()
-        else:
-            await self._leave(None, clean=True)
+        await self._end(None, clean=True)
         await checkpoint_if_cancelled()
 
     def request_stop(self) -> None:
@@ -285,6 +280,15 @@ class MonitoredSession:
         if generation is None:
             raise LifecycleError("the session has no generation: recovery gave up; run to try anew")
         return generation
+
+    async def _end(self, error: BaseException | None, *, clean: bool) -> None:
+        lifecycle = self._life.lifecycle
+        if lifecycle.phase is SessionPhase.OPENING:
+            await self._life.generations.close_replacement()
+        if lifecycle.phase is SessionPhase.OPENING or lifecycle.is_over:
+            await self._closed.wait()
+        else:
+            await self._leave(error, clean=clean)
 
     async def _leave(self, error: BaseException | None, *, clean: bool) -> None:
         try:

@@ -110,7 +110,8 @@ def op(
     """Makes a function one whose calls are ops: nothing runs until a session runs the op.
 
     In a run an async function is awaited, a plain one is called in place, so it must not block;
-    one that blocks is given to a worker thread with ``thread=True``.
+    one that blocks is given to a worker thread with ``thread=True``. An awaitable that a plain
+    function returns is awaited too, but no other op is started before it.
 
     Args:
         fn: the function, when the decorator is used without parentheses.
@@ -282,6 +283,22 @@ def check_call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         signature.bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{name_of(fn)}(): {error}") from None
+
+
+def check_takes_nothing(fn: Callable[..., Any], use: str) -> None:
+    """Checks that a function can be called without arguments, as far as it tells.
+
+    Args:
+        fn: the function.
+        use: what it is, for the message.
+
+    Raises:
+        TypeError: it cannot.
+    """
+    try:
+        check_call(fn)
+    except TypeError as error:
+        raise TypeError(f"{use} takes no arguments, but {error}") from None
 
 
 def _nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 
@@ -67,5 +68,5 @@ def check_seconds(name: str, value: object, *, infinite: bool = False) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} is to be a number of seconds, not {value!r}")
-    if math.isnan(value) or value < 0 or (math.isinf(value) and not infinite):
+    if not 0 <= value <= (math.inf if infinite else sys.float_info.max):
         raise ValueError(f"{name} is to be a number of seconds from 0, not {value!r}")

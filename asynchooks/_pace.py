@@ -18,21 +18,23 @@ class Pace:
     Belongs to the event loop in which it was made.
 
     Attributes:
+        turn_ends: when a task that has not suspended is to call `checkpoint`, on the clock of
+            `time.perf_counter`.
         cancellations: `native_cancellations` for this event loop.
     """
 
-    __slots__ = ("_last", "cancellations")
+    __slots__ = ("cancellations", "turn_ends")
 
     def __init__(self) -> None:
-        self._last = perf_counter()
+        self.turn_ends = perf_counter() + LONGEST_TURN
         self.cancellations = cancellation_counter()
 
     async def checkpoint(self) -> None:
         """Raises a pending cancellation; lets other tasks run if that was long ago."""
-        if perf_counter() - self._last < LONGEST_TURN:
+        if perf_counter() < self.turn_ends:
             await checkpoint_if_cancelled()
             return
         try:
             await checkpoint()
         finally:
-            self._last = perf_counter()
+            self.turn_ends = perf_counter() + LONGEST_TURN

@@ -10,7 +10,6 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Iterable,
-    Iterator,
 )
 from contextvars import copy_context
 from itertools import islice
@@ -20,6 +19,7 @@ import anyio
 
 from asynchooks._backend import spawn_host_task
 from asynchooks._errors import END_OF_INPUT, OutOfRangeError
+from asynchooks._ops import in_place
 from asynchooks._state import Transaction
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Position(Generic[T]):
     def _open_reader(self) -> _Reader:
         items, skip = self.iterator, 0
         if self._reopen is not None:
-            items, skip = self._reopen(), self._count
+            items, skip = in_place(self._reopen), self._count
         if isinstance(items, AsyncIterable):
             return _TaskReader(self, items, skip)
         if isinstance(items, Iterable):
@@ -131,8 +131,8 @@ class _Reader(Protocol):
 class _InPlaceReader(Generic[T]):
     def __init__(self, position: Position[T], items: Iterable[T], skip: int) -> None:
         self._position = position
-        self._items = items
-        self._iterator: Iterator[T] = islice(items, skip, None)
+        self._opened = iter(items)
+        self._iterator = islice(self._opened, skip, None)
         self.closed = False
 
     async def read_on(self) -> None:
@@ -143,8 +143,8 @@ class _InPlaceReader(Generic[T]):
 
     async def aclose(self) -> None:
         self.closed = True
-        if inspect.isgenerator(self._items) and self._items is not self._position.iterator:
-            self._items.close()
+        if inspect.isgenerator(self._opened) and self._opened is not self._position.iterator:
+            self._opened.close()
 
 
 class _TaskReader(Generic[T]):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 import anyio
 
-from asynchooks._backend import raise_if_natively_cancelled
+from asynchooks._backend import raise_if_cancelled, raise_if_natively_cancelled
 from asynchooks._closing import conclude, run_all
 from asynchooks._errors import DeadlineExceededError
 from asynchooks._executor import execute
@@ -85,7 +85,8 @@ class Session:
         self._lifecycle.move(SessionPhase.CLOSING)
         leaving = await self._resources.close(exc)
         if self._owns_state:
-            leaving = conclude(leaving, await run_all(self._state.closing_steps(), math.inf))
+            closing = [("closing the sources", self._state.aclose)]
+            leaving = conclude(leaving, await run_all(closing, math.inf))
         self._lifecycle.move(SessionPhase.CLOSED)
         if leaving is not None and leaving is not exc:
             raise leaving
@@ -147,9 +148,12 @@ class Session:
             result = request.build(values)
             if transaction is not None:
                 transaction.commit()
-        except BaseException:
+        except BaseException as error:
             if transaction is not None:
                 transaction.rollback()
+            if isinstance(error, Exception):
+                # A cancellation that came meanwhile leaves, with this error as its context.
+                await raise_if_cancelled(cancellations)
             raise
         return result
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from typing import Any, Generic, TypeGuard, TypeVar, cast
 
 from asynchooks._graph import Graph, Op, OpKind, chosen_name, get_default_graph
-from asynchooks._ops import check_call, is_async, name_of, new_op
+from asynchooks._ops import check_takes_nothing, is_async, name_of, new_op
 from asynchooks._positions import Items, Position
 from asynchooks._state import Transaction
 
@@ -68,7 +68,8 @@ def from_iterable(
         iterable: a sync or async iterable, or a function that returns one, such as a generator
             function. Reading starts with the first run that takes an item. Whatever can be opened
             anew (a function's result, a list) is opened anew after reading has failed, and read on
-            from the same item; an iterator that cannot raises its error again.
+            from the same item. A generator that has failed raises its error again; any other
+            iterator is asked for the next item.
             An async iterable is read in a task of its own, so that the cancellation of a run cannot
             break it; a sync one is read in the loop and must not block.
         name: None takes the function's name or "source".
@@ -84,7 +85,7 @@ def from_iterable(
             f"a source is made of a sync or async iterable or of a function that returns one, not "
             f"of {iterable!r}"
         )
-    check_call(iterable)
+    check_takes_nothing(iterable, "the function of a source")
     return Source(graph, chosen_name(name, name_of(iterable)), reopen=iterable)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from asynchooks._closing import Step
 from asynchooks._graph import Op
 
 Change = Callable[[Any], Any]
@@ -39,9 +38,14 @@ class SessionState:
         self.values: dict[Op[Any], Any] = {}
         self.positions: dict[object, SourcePosition] = {}
 
-    def closing_steps(self) -> list[Step]:
-        """Returns the steps that end reading from the sources."""
-        return [(f"closing {each.name}", each.aclose) for each in self.positions.values()]
+    async def aclose(self) -> None:
+        """Ends reading from the sources.
+
+        A session that made its state itself closes it; one that was given the state leaves that to
+        its owner.
+        """
+        for position in self.positions.values():
+            await position.aclose()
 
 
 class _Changes(list[Change]):

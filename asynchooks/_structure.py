@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
@@ -42,7 +43,7 @@ def compile_fetches(structure: object, leaf: Leaf) -> Build:
     Returns:
         What builds a structure of the same nesting from the values of the leaves.
     """
-    return _Compiler("cannot fetch", leaf, _fetch_parts).compile(structure)
+    return _compiled(_Compiler("cannot fetch", leaf, _fetch_parts), structure)
 
 
 def compile_arguments(structure: object, leaf: Leaf) -> Build:
@@ -51,7 +52,7 @@ def compile_arguments(structure: object, leaf: Leaf) -> Build:
     Parts in which `leaf` finds only constants are kept as the objects they are.
     """
     compiler = _Compiler("cannot pass", leaf, _container_parts, keep_constants=True)
-    return compiler.compile(structure)
+    return _compiled(compiler, structure)
 
 
 @dataclasses.dataclass(slots=True)
@@ -88,6 +89,14 @@ class _Compiler:
             self.open.discard(id(structure))
 
 
+def _compiled(compiler: _Compiler, structure: object) -> Build:
+    try:
+        return compiler.compile(structure)
+    except RecursionError:
+        message = f"{compiler.use} a {type(structure).__name__} that is nested that deep"
+        raise ValueError(message) from None
+
+
 def _container_parts(structure: object) -> _Parts | None:
     if isinstance(structure, list):
         return _Parts(cast("list[object]", structure), list)
@@ -111,10 +120,21 @@ def _fetch_parts(structure: object) -> _Parts | None:
 
 
 def _dataclass_parts(instance: Any) -> _Parts:
-    names = tuple(field.name for field in dataclasses.fields(instance) if field.init)
+    fields = dataclasses.fields(instance)
+    if not all(field.init for field in fields) or _has_init_vars(type(instance)):
+        raise TypeError(
+            f"cannot fetch a {type(instance).__name__}: the fields of a dataclass that is fetched "
+            "are to be just the arguments of its constructor"
+        )
+    names = tuple(field.name for field in fields)
     children = tuple(getattr(instance, name) for name in names)
 
     def join(values: list[Any]) -> Any:
         return dataclasses.replace(instance, **dict(zip(names, values, strict=True)))
 
     return _Parts(children, join)
+
+
+def _has_init_vars(dataclass_type: type) -> bool:
+    parameters = inspect.signature(dataclass_type).parameters
+    return bool(set(parameters) - {field.name for field in dataclasses.fields(dataclass_type)})

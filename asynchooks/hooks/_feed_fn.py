@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from asynchooks._hook import SessionRunArgs, SessionRunContext, SessionRunHook
-from asynchooks._ops import check_call, in_place
+from asynchooks._ops import check_takes_nothing, in_place
 
 
 class FeedFnHook(SessionRunHook):
@@ -29,7 +29,7 @@ class FeedFnHook(SessionRunHook):
         """
         if not callable(feed_fn):
             raise TypeError(f"feed_fn is to be a function that returns feeds, not {feed_fn!r}")
-        check_call(feed_fn)
+        check_takes_nothing(feed_fn, "feed_fn")
         self._feed_fn = feed_fn
 
     async def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
