@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from asynchooks._backend import native_cancellations, raise_if_cancelled
+from asynchooks._backend import raise_if_cancelled
 from asynchooks._ending import Failures
 from asynchooks._errors import bare, reraise
 from asynchooks._flight import Flight
@@ -40,7 +40,6 @@ class Attempts:
                 done again; an error that was reported to the generation takes its place.
             RecoveryError: recovery gave up.
         """
-        cancellations = native_cancellations()
         generations = self._generations
         while True:
             generation = generations.current
@@ -53,7 +52,7 @@ class Attempts:
                 raise flight.interrupted_by()
             except Exception as error:
                 # A cancellation that came meanwhile leaves, with this error as its context.
-                await raise_if_cancelled(cancellations)
+                await raise_if_cancelled(flight.cancellations)
                 if not self._is_to_be_repeated(generation, flight, error):
                     reraise(bare(flight.reason(error)))
             except BaseException as error:

@@ -17,7 +17,13 @@ _asyncio_tasks: set[asyncio.Task[None]] = set()
 
 
 class Interruption(Protocol):
-    """A context manager whose block can be cancelled from outside; it catches just that."""
+    """A context manager whose block can be cancelled from outside; it catches just that.
+
+    Attributes:
+        before: what `native_cancellations` was at the start of the block.
+    """
+
+    before: int
 
     def __enter__(self) -> object:
         """Starts the block."""
@@ -42,21 +48,45 @@ def interruption_factory() -> Callable[[], Interruption]:
 
     On trio that is a cancel scope; on asyncio a native cancellation, at a tenth of the cost.
     """
-    return _NativeInterruption if _on_asyncio() else anyio.CancelScope
+    return _NativeInterruption if _on_asyncio() else _ScopeInterruption
+
+
+class _ScopeInterruption:
+    __slots__ = ("_scope", "before")
+
+    def __init__(self) -> None:
+        self._scope = anyio.CancelScope()
+        self.before = 0
+
+    def __enter__(self) -> _ScopeInterruption:
+        self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return self._scope.__exit__(exc_type, exc, traceback)
+
+    def cancel(self) -> None:
+        self._scope.cancel()
 
 
 class _NativeInterruption:
-    __slots__ = ("_before", "_cancelled", "_left", "_task")
+    __slots__ = ("_cancelled", "_left", "_task", "before")
 
     def __init__(self) -> None:
         self._cancelled = False
         self._left = False
+        self.before = 0
 
     def __enter__(self) -> _NativeInterruption:
         task = asyncio.current_task()
         assert task is not None
         self._task: asyncio.Task[Any] = task
-        self._before = task.cancelling()
+        self.before = task.cancelling()
         return self
 
     def __exit__(
@@ -68,7 +98,7 @@ class _NativeInterruption:
         self._left = True
         if not self._cancelled:
             return False
-        others = self._task.uncancel() > self._before
+        others = self._task.uncancel() > self.before
         return isinstance(exc, asyncio.CancelledError) and not others
 
     def cancel(self) -> None:

@@ -60,7 +60,8 @@ class Coordinator:
         self._clean_stop: BaseException | None = None
         self._ending = False
         self._joined = False
-        self._news = anyio.Event()
+        # There only while somebody waits for something to change.
+        self._news: anyio.Event | None = None
         self._tasks: dict[object, str] = {}
         self._flights: set[Interruptible] = set()
         self._group: TaskGroup | None = None
@@ -327,9 +328,12 @@ class Coordinator:
         return every_leaf(error, lambda leaf: isinstance(leaf, self._clean))
 
     def _tell(self) -> None:
-        self._news.set()
-        self._news = anyio.Event()
+        if self._news is not None:
+            self._news.set()
+            self._news = None
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
+            if self._news is None:
+                self._news = anyio.Event()
             await self._news.wait()

@@ -24,7 +24,11 @@ _MOST_WORKERS_AT_ONCE = 64
 
 
 async def execute(
-    plan: Plan, fed_values: Iterable[Any], transaction: Transaction | None, pace: Pace
+    plan: Plan,
+    fed_values: Iterable[Any],
+    transaction: Transaction | None,
+    pace: Pace,
+    cancellations: int,
 ) -> list[Any]:
     """Evaluates the ops of a plan.
 
@@ -35,6 +39,7 @@ async def execute(
         fed_values: the values of `plan.fed`.
         transaction: what stateful ops read and change; None if there are none.
         pace: is asked now and then whether to let other tasks run.
+        cancellations: what `native_cancellations` was at the start of the run.
 
     Returns:
         The values of all ops in the plan's order; those that nobody takes any more are dropped.
@@ -45,10 +50,11 @@ async def execute(
     """
     values: list[Any] = [None] * len(plan.ops)
     values.append(transaction)
-    for op, value in zip(plan.fed, fed_values, strict=True):
-        values[op] = value
+    if plan.fed:
+        for op, value in zip(plan.fed, fed_values, strict=True):
+            values[op] = value
     if not plan.concurrent:
-        await _evaluate_line(plan, values, pace)
+        await _evaluate_line(plan, values, pace, cancellations)
         return values
     execution = _Execution(plan, values, pace)
     try:
@@ -64,8 +70,7 @@ async def execute(
     return values
 
 
-async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace) -> None:
-    cancellations = pace.cancellations()
+async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, cancellations: int) -> None:
     op = 0
     try:
         for (op, kind, call, arguments, _, _), done_with in plan.line:

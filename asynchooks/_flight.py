@@ -106,6 +106,11 @@ class Flight:
             self._interrupted = True
             self._scope.cancel()
 
+    @property
+    def cancellations(self) -> int:
+        """What `native_cancellations` was at the start of the attempt."""
+        return self._scope.before
+
     def interrupted_by(self) -> BaseException:
         """Returns the error that interrupted the attempt."""
         assert self._airspace.error is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
@@ -125,27 +126,22 @@ class Session:
             SessionClosedError: the session was left.
             BaseException: what an op raised; a group if several did.
         """
-        if self._pace is None or self._lifecycle.phase is not SessionPhase.OPEN:
-            self._lifecycle.require_open()
-        pace = self._pace
-        assert pace is not None
+        pace = self._open_pace()
         feeds = _NO_FEEDS if feed_dict is None else parse_feeds(self._graph, feed_dict)
         request = compile_request(self._graph, fetches, tuple(feeds))
         check_options(options)
         await pace.checkpoint()
         cancellations = pace.cancellations()
-        transaction = None
-        if request.plan.stateful:
-            transaction = Transaction(self._state, self._resources.values)
+        transaction = self._transaction(request.plan)
+        evaluation: Awaitable[list[Any]]
+        evaluation = execute(request.plan, feeds.values(), transaction, pace, cancellations)
         try:
-            if options is None or options.timeout is None:
-                values = await execute(request.plan, feeds.values(), transaction, pace)
-            else:
-                values = await self._within(options.timeout, request.plan, feeds, transaction)
+            if options is not None and options.timeout is not None:
+                evaluation = _within(options.timeout, evaluation)
+            result = request.build(await evaluation)
             if pace.cancellations() > cancellations:
                 # An op has swallowed a cancellation that asyncio delivers only once.
                 raise_if_natively_cancelled(cancellations)
-            result = request.build(values)
             if transaction is not None:
                 transaction.commit()
         except BaseException as error:
@@ -157,13 +153,20 @@ class Session:
             raise
         return result
 
-    async def _within(
-        self, limit: float, plan: Plan, feeds: dict[Op[Any], Any], transaction: Transaction | None
-    ) -> list[Any]:
+    def _open_pace(self) -> Pace:
+        if self._lifecycle.phase is not SessionPhase.OPEN:
+            self._lifecycle.require_open()
         assert self._pace is not None
-        with anyio.move_on_after(limit):
-            return await execute(plan, feeds.values(), transaction, self._pace)
-        raise DeadlineExceededError(limit)
+        return self._pace
+
+    def _transaction(self, plan: Plan) -> Transaction | None:
+        return Transaction(self._state, self._resources.values) if plan.stateful else None
+
+
+async def _within(limit: float, evaluation: Awaitable[list[Any]]) -> list[Any]:
+    with anyio.move_on_after(limit):
+        return await evaluation
+    raise DeadlineExceededError(limit)
 
 
 _NO_FEEDS: dict[Op[Any], Any] = {}
