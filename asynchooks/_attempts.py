@@ -65,4 +65,4 @@ class Attempts:
         if not self._generations.recovers(reason):
             return False
         self._generations.lose(generation, reason, flight.phase)
-        return flight.retry and error is not flight.after_run_error
+        return flight.retry and flight.reason(error) is not flight.after_run_error

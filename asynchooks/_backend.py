@@ -42,6 +42,10 @@ class Interruption(Protocol):
         """Cancels the block."""
         ...
 
+    def check(self) -> None:
+        """Raises a native cancellation that something in the block has swallowed."""
+        ...
+
 
 def interruption_factory() -> Callable[[], Interruption]:
     """Returns what makes a block interruptible on the running event loop.
@@ -73,6 +77,9 @@ class _ScopeInterruption:
     def cancel(self) -> None:
         self._scope.cancel()
 
+    def check(self) -> None:
+        pass
+
 
 class _NativeInterruption:
     __slots__ = ("_cancelled", "_left", "_task", "before")
@@ -97,9 +104,16 @@ class _NativeInterruption:
     ) -> bool:
         self._left = True
         if not self._cancelled:
+            if exc is None:
+                self.check()
             return False
         others = self._task.uncancel() > self.before
         return isinstance(exc, asyncio.CancelledError) and not others
+
+    def check(self) -> None:
+        # Asyncio delivers a cancellation only once.
+        if self._task.cancelling() > self.before:
+            raise asyncio.CancelledError
 
     def cancel(self) -> None:
         if self._task is asyncio.current_task():
@@ -132,14 +146,26 @@ def spawn_host_task(fn: Callable[[], Awaitable[None]], name: str, context: Conte
         trio.lowlevel.spawn_system_task(fn, name=name, context=context)
 
 
-def cancellation_counter() -> Callable[[], int]:
-    """Returns `native_cancellations` for the running event loop, which it need not ask for then."""
-    return _asyncio_cancellations if _on_asyncio() else _no_cancellations
+Counter = Callable[[], int]
+"""Returns how often one task was asked to cancel natively."""
+
+
+def counter_factory() -> Callable[[], Counter]:
+    """Returns what makes a counter for the current task, on the running event loop."""
+    return _asyncio_counter if _on_asyncio() else _trio_counter
+
+
+def scope_check() -> Callable[[], bool]:
+    """Returns what tells, on this event loop, whether a cancelled scope waits for a checkpoint.
+
+    On asyncio nothing that matters ever does: what interrupts a run there is thrown at once.
+    """
+    return _never if _on_asyncio() else _is_scope_cancelled
 
 
 def native_cancellations() -> int:
     """Returns how often the current asyncio task was asked to cancel; 0 on trio."""
-    return cancellation_counter()()
+    return counter_factory()()()
 
 
 def is_cancelled(since: int) -> bool:
@@ -172,13 +198,25 @@ def is_cancellation(error: BaseException) -> bool:
     return isinstance(error, anyio.get_cancelled_exc_class())
 
 
-def _asyncio_cancellations() -> int:
+def _asyncio_counter() -> Counter:
     task = asyncio.current_task()
-    return task.cancelling() if task is not None else 0
+    return task.cancelling if task is not None else _no_cancellations
+
+
+def _trio_counter() -> Counter:
+    return _no_cancellations
 
 
 def _no_cancellations() -> int:
     return 0
+
+
+def _never() -> bool:
+    return False
+
+
+def _is_scope_cancelled() -> bool:
+    return anyio.current_effective_deadline() == -math.inf
 
 
 async def _awaited(fn: Callable[[], Awaitable[None]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from asynchooks._backend import is_cancellation, is_cancelled
+from asynchooks._backend import is_cancellation, is_cancelled, raise_if_natively_cancelled
 from asynchooks._closing import conclude
 from asynchooks._errors import OpCancelledError, bare, is_end_of_input, note_once, reraise
 from asynchooks._graph import Op, OpKind
@@ -71,7 +71,7 @@ async def execute(
 
 
 async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, cancellations: int) -> None:
-    op = 0
+    op, counter = 0, pace.counter()
     try:
         for (op, kind, call, arguments, _, _), done_with in plan.line:
             if perf_counter() >= pace.turn_ends:
@@ -84,6 +84,8 @@ async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, cancellation
                 values[op] = await _evaluate_other(kind, call, arguments(values))
             for each in done_with:
                 values[each] = None
+            if counter() > cancellations:
+                raise_if_natively_cancelled(cancellations)
     except BaseException as error:
         leaving = _error_of(plan.ops[op], error, cancellations)
         if leaving is error:
@@ -128,7 +130,8 @@ class _Execution:
 
     async def work(self, group: TaskGroup) -> None:
         """Evaluates ready ops until there are none, or one has failed."""
-        cancellations = self._pace.cancellations()
+        counter = self._pace.counter()
+        cancellations = counter()
         ready, values = self._ready, self._values
         while ready:
             if perf_counter() >= self._pace.turn_ends:
@@ -148,6 +151,8 @@ class _Execution:
                         values[op] = await call(*arguments(values))
                     else:
                         values[op] = await _evaluate_other(kind, call, arguments(values))
+                    if counter() > cancellations:
+                        raise_if_natively_cancelled(cancellations)
             except BaseException as error:
                 self._fail(group, op, error, cancellations)
             else:

@@ -90,9 +90,12 @@ class Flight:
         """Goes on to another phase.
 
         Raises:
-            BaseException: what was reported meanwhile, before a run starts.
+            BaseException: what was reported meanwhile, or a cancellation that a hook has swallowed,
+                before a run starts.
         """
         self._phase = phase
+        if phase is Phase.RUN:
+            self._scope.check()
         error = self._airspace.error
         if error is None or phase is Phase.AFTER_RUN:
             return

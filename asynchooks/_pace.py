@@ -6,7 +6,7 @@ from time import perf_counter
 
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
-from asynchooks._backend import cancellation_counter
+from asynchooks._backend import counter_factory, scope_check
 
 LONGEST_TURN = 0.002
 """Seconds after which a run that never suspends yields to the event loop."""
@@ -20,14 +20,16 @@ class Pace:
     Attributes:
         turn_ends: when a task that has not suspended is to call `checkpoint`, on the clock of
             `time.perf_counter`.
-        cancellations: `native_cancellations` for this event loop.
+        counter: makes a counter of the current task's native cancellations.
+        is_scope_cancelled: see `scope_check`.
     """
 
-    __slots__ = ("cancellations", "turn_ends")
+    __slots__ = ("counter", "is_scope_cancelled", "turn_ends")
 
     def __init__(self) -> None:
         self.turn_ends = perf_counter() + LONGEST_TURN
-        self.cancellations = cancellation_counter()
+        self.counter = counter_factory()
+        self.is_scope_cancelled = scope_check()
 
     async def checkpoint(self) -> None:
         """Raises a pending cancellation; lets other tasks run if that was long ago."""

@@ -45,6 +45,10 @@ class Position(Generic[T]):
         self.iterator = iterator
         self._count = 0
         self._at_hand: list[tuple[int, T]] = []
+        # What runs have taken and not committed yet, and the runs that wait at the end.
+        self._taken: dict[int, Transaction] = {}
+        self._waiting: list[Transaction] = []
+        self._settled = anyio.Event()
         self._ended = False
         self._error: BaseException | None = None
         self._reader: _Reader | None = None
@@ -52,18 +56,24 @@ class Position(Generic[T]):
     async def take(self, transaction: Transaction) -> T:
         """Returns the next item, which goes back if the run does not commit.
 
+        At the end it waits while other runs could still give an item back.
+
         Raises:
             OutOfRangeError: there are no more.
         """
         while not self._at_hand:
+            if self._ended and self._may_come_back(transaction):
+                await self._wait_for_others(transaction)
+                continue
             self._raise_if_over()
             if self._reader is None:
                 self._reader = self._open_reader()
             await self._reader.read_on()
-        taken = heapq.heappop(self._at_hand)
         # The number comes first, so items are never compared.
-        transaction.on_rollback(lambda: heapq.heappush(self._at_hand, taken))
-        return taken[1]
+        number, item = heapq.heappop(self._at_hand)
+        self._taken[number] = transaction
+        transaction.on_end(lambda committed: self._settle(number, item, committed=committed))
+        return item
 
     async def aclose(self) -> None:
         """Ends reading, and closes what was opened here."""
@@ -86,6 +96,26 @@ class Position(Generic[T]):
             self._ended = True
         else:
             self._error = error
+
+    def _may_come_back(self, transaction: Transaction) -> bool:
+        # Runs that wait here themselves do not count: nobody is to wait for one another.
+        blocked = [transaction, *self._waiting]
+        return any(holder not in blocked for holder in self._taken.values())
+
+    async def _wait_for_others(self, transaction: Transaction) -> None:
+        self._waiting.append(transaction)
+        try:
+            await self._settled.wait()
+        finally:
+            self._waiting.remove(transaction)
+
+    def _settle(self, number: int, item: T, *, committed: bool) -> None:
+        del self._taken[number]
+        if not committed:
+            heapq.heappush(self._at_hand, (number, item))
+        if self._waiting:
+            self._settled.set()
+            self._settled = anyio.Event()
 
     def _raise_if_over(self) -> None:
         if self._ended:

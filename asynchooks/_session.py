@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 import anyio
 
-from asynchooks._backend import raise_if_cancelled, raise_if_natively_cancelled
+from asynchooks._backend import raise_if_cancelled
 from asynchooks._closing import conclude, run_all
 from asynchooks._errors import DeadlineExceededError
 from asynchooks._executor import execute
@@ -131,7 +131,8 @@ class Session:
         request = compile_request(self._graph, fetches, tuple(feeds))
         check_options(options)
         await pace.checkpoint()
-        cancellations = pace.cancellations()
+        counter = pace.counter()
+        cancellations = counter()
         transaction = self._transaction(request.plan)
         evaluation: Awaitable[list[Any]]
         evaluation = execute(request.plan, feeds.values(), transaction, pace, cancellations)
@@ -139,9 +140,9 @@ class Session:
             if options is not None and options.timeout is not None:
                 evaluation = _within(options.timeout, evaluation)
             result = request.build(await evaluation)
-            if pace.cancellations() > cancellations:
-                # An op has swallowed a cancellation that asyncio delivers only once.
-                raise_if_natively_cancelled(cancellations)
+            if counter() > cancellations or pace.is_scope_cancelled():
+                # It came too late for the ops, or one of them has swallowed it.
+                await raise_if_cancelled(cancellations)
             if transaction is not None:
                 transaction.commit()
         except BaseException as error:

@@ -39,7 +39,8 @@ class Source(Generic[T]):
         """Makes an op that takes the next item in each run.
 
         At the end the run raises `OutOfRangeError`, as every later one does. An item taken by a run
-        that does not commit is the next one taken.
+        that does not commit is the next one taken, so at the end a run waits first for those under
+        way that could give one back.
 
         Args:
             name: None takes the source's name with "/get_next".

@@ -66,7 +66,7 @@ class _Changes(list[Change]):
 class Transaction:
     """One run's view of the state: all of its changes are committed at once, or none."""
 
-    __slots__ = ("_changes", "_current", "_give_back", "_snapshot", "resources", "state")
+    __slots__ = ("_changes", "_current", "_settle", "_snapshot", "resources", "state")
 
     def __init__(self, state: SessionState, resources: Mapping[Op[Any], Any]) -> None:
         self.state = state
@@ -75,7 +75,7 @@ class Transaction:
         self._snapshot = state.values
         self._current: dict[Op[Any], Any] = {}
         self._changes: dict[Op[Any], _Changes] = {}
-        self._give_back: list[Callable[[], None]] = []
+        self._settle: list[Callable[[bool], None]] = []
 
     def read(self, variable: Op[Any], initial_value: Any) -> Any:
         """Returns the value that `variable` had when the run started."""
@@ -88,9 +88,9 @@ class Transaction:
         self._changes.setdefault(variable, _Changes(initial_value)).append(change)
         return new
 
-    def on_rollback(self, give_back: Callable[[], None]) -> None:
-        """Has `give_back` called if the run does not commit."""
-        self._give_back.append(give_back)
+    def on_end(self, settle: Callable[[bool], None]) -> None:
+        """Has `settle` called at the end of the run, with whether it has committed."""
+        self._settle.append(settle)
 
     def commit(self) -> None:
         """Applies the planned changes to what is committed by now, in one step."""
@@ -99,10 +99,13 @@ class Transaction:
             for variable, changes in self._changes.items():
                 values[variable] = changes.applied(values.get(variable, changes.initial_value))
             self.state.values = values
-        self._give_back.clear()
+        self._end(committed=True)
 
     def rollback(self) -> None:
-        """Gives back the items that the run took."""
-        for give_back in self._give_back:
-            give_back()
-        self._give_back.clear()
+        """Forgets the planned changes, and gives back the items that the run took."""
+        self._end(committed=False)
+
+    def _end(self, *, committed: bool) -> None:
+        for settle in self._settle:
+            settle(committed)
+        self._settle.clear()

@@ -158,9 +158,9 @@ class _Step:
 
     async def _failed(self, error: BaseException) -> BaseException:
         self._note_origin(bare(error))
-        if self._flight.phase is Phase.AFTER_RUN:
-            self._flight.after_run_error = error
         reason = self._flight.reason(error)
+        if self._flight.phase is Phase.AFTER_RUN:
+            self._flight.after_run_error = reason
         steps = [
             (hook.on_run_error.name, partial(hook.on_run_error, self._context, reason))
             for hook in self._hooks[self._told : self._begun]
