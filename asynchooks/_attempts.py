@@ -45,7 +45,7 @@ class Attempts:
             generation = generations.current
             if generation is None or generation.coordinator.error is not None:
                 generation = await generations.live()
-            flight = Flight(generation.coordinator, retry)
+            flight = Flight(generation.coordinator, generation.session, retry)
             try:
                 with flight:
                     return await work(generation, flight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import ContextVar
 
 import anyio
@@ -13,8 +13,17 @@ from asynchooks._errors import combine, note_once
 
 logger = logging.getLogger("asynchooks")
 
-unwinding: ContextVar[Callable[[], None]] = ContextVar("asynchooks_unwinding", default=lambda: None)
-"""Is called where opening has failed, before what was opened is closed again."""
+Protections = Sequence[Callable[[], None]]
+
+unwinding: ContextVar[Protections] = ContextVar("asynchooks_unwinding", default=())
+"""Is to be called where opening has failed, before what was opened is closed again."""
+
+
+def protect_unwinding() -> None:
+    """Calls what `unwinding` holds."""
+    for protect in unwinding.get():
+        protect()
+
 
 Step = tuple[str, Callable[[], Awaitable[object]]]
 """A name for warnings, and what to await."""

@@ -61,8 +61,11 @@ async def execute(
         async with anyio.create_task_group() as group:
             await execution.work(group)
     except BaseException as cancellation:
-        # It came from outside; what ops have raised is its context.
-        cancellation.__context__ = execution.error()
+        # It came from outside; what ops have raised is its context, unless it is an interrupt.
+        failure = execution.error()
+        if failure is not None and not isinstance(failure, Exception):
+            reraise(failure)
+        cancellation.__context__ = failure
         raise
     failure = execution.error()
     if failure is not None:
@@ -199,8 +202,9 @@ class _Execution:
 
 async def _evaluate_other(kind: OpKind, call: Any, arguments: Sequence[Any]) -> Any:
     if kind is OpKind.THREAD:
-        return await in_thread(call, arguments)
-    value = in_place(call, *arguments)
+        value = await in_thread(call, arguments)
+    else:
+        value = in_place(call, *arguments)
     return await value if hasattr(value, "__await__") else value
 
 

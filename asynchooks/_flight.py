@@ -40,6 +40,14 @@ class Airspace(Protocol):
         ...
 
 
+class Yields(Protocol):
+    """Runs something that can be told to let other tasks run."""
+
+    def yield_soon(self) -> None:
+        """Has the next run let other tasks run, and notice what they do to it."""
+        ...
+
+
 class Flight:
     """One attempt, as a context manager, that an error reported elsewhere interrupts.
 
@@ -51,16 +59,26 @@ class Flight:
         after_run_error: what an `after_run` raised, if any: then the attempt is not repeated.
     """
 
-    __slots__ = ("_airspace", "_interrupted", "_phase", "_scope", "after_run_error", "retry")
+    __slots__ = (
+        "_airspace",
+        "_interrupted",
+        "_phase",
+        "_scope",
+        "_session",
+        "after_run_error",
+        "retry",
+    )
 
-    def __init__(self, airspace: Airspace, retry: bool) -> None:
+    def __init__(self, airspace: Airspace, session: Yields, retry: bool) -> None:
         """Makes an attempt that has not started.
 
         Args:
             airspace: where it is registered.
+            session: the raw session, whose runs are to notice an interruption.
             retry: whether the caller's options let it be repeated.
         """
         self._airspace = airspace
+        self._session = session
         self._scope = airspace.interruption()
         self._phase = Phase.BODY
         self._interrupted = False
@@ -108,6 +126,7 @@ class Flight:
         if even_if_committed or self._phase is not Phase.AFTER_RUN:
             self._interrupted = True
             self._scope.cancel()
+            self._session.yield_soon()
 
     @property
     def cancellations(self) -> int:

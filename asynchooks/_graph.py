@@ -58,14 +58,14 @@ class Op(Generic[T_co]):
         control_inputs: tuple[Op[Any], ...] = (),
         stateful: bool = False,
     ) -> None:
-        self.graph = graph
-        self.name = name
-        self.kind = kind
-        self.call = call
-        self.inputs = inputs
-        self.control_inputs = control_inputs
+        self.graph: Graph = graph
+        self.name: str = name
+        self.kind: OpKind = kind
+        self.call: Callable[..., Any] | None = call
+        self.inputs: tuple[Op[Any], ...] = inputs
+        self.control_inputs: tuple[Op[Any], ...] = control_inputs
         # The call of a stateful op gets the run's transaction before its inputs.
-        self.stateful = stateful
+        self.stateful: bool = stateful
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"

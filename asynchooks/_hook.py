@@ -57,8 +57,8 @@ class SessionRunContext:
         self, original_args: SessionRunArgs, session: Session, request_stop: Callable[[], None]
     ) -> None:
         """Is called for each attempt."""
-        self.original_args = original_args
-        self.session = session
+        self.original_args: SessionRunArgs = original_args
+        self.session: Session = session
         self._request_stop = request_stop
         self._stop_requested = False
         self._state: dict[Any, Any] | None = None

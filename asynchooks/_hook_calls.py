@@ -88,13 +88,14 @@ class CallingHooks:
 
     Attributes:
         active: false while something else runs inside the block. A task that a hook starts has the
-            context of the call and outlives it, so the end of the block makes this false too.
+            context of the call and outlives it, so the end of the block makes this false too and
+            lets go of `owner`.
     """
 
     __slots__ = ("_token", "active", "outer", "owner")
 
     def __init__(self, owner: object) -> None:
-        self.owner = owner
+        self.owner: object = owner
         self.active = False
 
     def __enter__(self) -> CallingHooks:
@@ -105,6 +106,7 @@ class CallingHooks:
 
     def __exit__(self, *exc_info: object) -> None:
         self.active = False
+        self.owner = None
         _calling.reset(self._token)
 
 

@@ -14,7 +14,7 @@ from asynchooks._backend import (
     raise_if_natively_cancelled,
     spawn_host_task,
 )
-from asynchooks._closing import outlast, unwinding
+from asynchooks._closing import outlast, protect_unwinding, unwinding
 from asynchooks._coordinator import Coordinator
 from asynchooks._errors import note_once
 from asynchooks._lifecycle import Phase
@@ -142,7 +142,9 @@ class Generation:
         raise_if_natively_cancelled(cancellations)
 
     async def _live(self) -> None:
-        unwinding.set(self._protect_unwinding)
+        # Emptied at the end: an event loop keeps copies of the context for long.
+        protections = [self._protect_unwinding]
+        unwinding.set(protections)
         try:
             with self._opening, self._living:
                 async with _checked_manager(self._create()) as session:
@@ -151,6 +153,7 @@ class Generation:
         except BaseException as error:
             self._error = error
         finally:
+            protections.clear()
             self._finished.set()
             self._settled.set()
 
@@ -167,7 +170,7 @@ class Generation:
             reported = self.coordinator.error
             await self.coordinator.wind_down(self._grace)
         except BaseException as raised:
-            unwinding.get()()
+            protect_unwinding()
             error = self.coordinator.error if self._interrupted else None
             await self._close_coordinator_after(error or raised)
             raise error or raised from None

@@ -122,6 +122,7 @@ class Life:
         )
         self.generations.context = copy_context()
         await self.generations.live()
+        self.generations.refuse_if_closing()
 
     async def leave(self, error: BaseException | None, *, clean: bool) -> BaseException | None:
         """Ends and closes everything; see `Leaving.run`."""
@@ -238,6 +239,8 @@ class Leaving:
 
     async def _end_hooks(self) -> None:
         life = self._life
+        if not life.hooks.end:
+            return
         before = life.reported_error()
         generation = await life.generations.last()
         steps = [(call.name, partial(call, generation.session)) for call in life.hooks.end]

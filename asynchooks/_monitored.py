@@ -288,7 +288,7 @@ class MonitoredSession:
         if lifecycle.phase is SessionPhase.OPENING or lifecycle.is_over:
             await self._closed.wait()
         else:
-            await self._leave(error, clean=clean)
+            await self._leave(error, clean=clean and lifecycle.phase is SessionPhase.OPEN)
 
     async def _leave(self, error: BaseException | None, *, clean: bool) -> None:
         try:

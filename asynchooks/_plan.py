@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from asynchooks._errors import InvalidArgumentError
 from asynchooks._graph import Op, OpKind
@@ -190,8 +190,8 @@ def _picks(places: tuple[int, ...]) -> Arguments:
     if not places:
         return _nothing
     if len(places) == 1:
-        return itemgetter(slice(places[0], places[0] + 1))
-    return itemgetter(*places)
+        return cast("Arguments", itemgetter(slice(places[0], places[0] + 1)))
+    return cast("Arguments", itemgetter(*places))
 
 
 def _nothing(values: Sequence[Any]) -> Sequence[Any]:

@@ -78,7 +78,11 @@ class Position(Generic[T]):
     async def aclose(self) -> None:
         """Ends reading, and closes what was opened here."""
         if self._reader is not None:
-            await self._reader.aclose()
+            try:
+                await self._reader.aclose()
+            finally:
+                if self.is_closed():
+                    self._reader = None
 
     def is_closed(self) -> bool:
         """Tells whether reading has ended."""
@@ -130,13 +134,14 @@ class Position(Generic[T]):
         return inspect.isgenerator(self.iterator) or inspect.isasyncgen(self.iterator)
 
     def _open_reader(self) -> _Reader:
-        items, skip = self.iterator, 0
+        items: object = self.iterator
+        skip = 0
         if self._reopen is not None:
             items, skip = in_place(self._reopen), self._count
         if isinstance(items, AsyncIterable):
-            return _TaskReader(self, items, skip)
+            return _TaskReader(self, cast("AsyncIterable[T]", items), skip)
         if isinstance(items, Iterable):
-            return _InPlaceReader(self, items, skip)
+            return _InPlaceReader(self, cast("Iterable[T]", items), skip)
         raise TypeError(
             f"the function of source {self.name!r} is to return a sync or async iterable, not "
             f"{items!r}"
@@ -188,6 +193,7 @@ class _TaskReader(Generic[T]):
         self._news = anyio.Event()
         self._finished = anyio.Event()
         self._scope = anyio.CancelScope()
+        self._closing_error: BaseException | None = None
         spawn_host_task(self._live, f"reading {position.name}", copy_context())
 
     async def read_on(self) -> None:
@@ -201,13 +207,18 @@ class _TaskReader(Generic[T]):
     async def aclose(self) -> None:
         self._scope.cancel()
         await self._finished.wait()
+        if self._closing_error is not None:
+            raise self._closing_error
 
     async def _live(self) -> None:
         try:
             with self._scope:
                 await self._read()
         except BaseException as error:
-            self._position.end(error)
+            if self._scope.cancel_called:
+                self._closing_error = error
+            else:
+                self._position.end(error)
         finally:
             self._finished.set()
             self._news.set()

@@ -38,9 +38,8 @@ class Recovery:
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        if (isinstance(self.on, type | tuple) and not are_error_types(self.on)) or not (
-            isinstance(self.on, tuple) or callable(self.on)
-        ):
+        of_classes = isinstance(self.on, type | tuple)
+        if not (are_error_types(self.on) if of_classes else callable(self.on)):
             raise TypeError(
                 "Recovery.on is to be an exception class, a tuple of them, or a function of an "
                 f"error, not {self.on!r}"

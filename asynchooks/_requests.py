@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from asynchooks._fetches import Fetches, parse_fetches
 from asynchooks._graph import Graph, Op
@@ -47,8 +47,8 @@ def check_fetches(graph: Graph, fetches: object) -> None:
     """Raises what `parse_fetches` raises."""
     if not _is_immutable(fetches):
         parse_fetches(graph, fetches)
-    elif fetches not in graph.compiled:
-        _keep(graph, fetches, parse_fetches(graph, fetches))
+    elif (fetches, None) not in graph.compiled:
+        _keep(graph, (fetches, None), parse_fetches(graph, fetches))
 
 
 def _compiled(graph: Graph, fetches: Fetches, fed: tuple[Op[Any], ...]) -> Request:
@@ -67,5 +67,5 @@ def _keep(graph: Graph, key: object, value: object) -> None:
 def _is_immutable(fetches: object) -> bool:
     # A named tuple is equal to a tuple, but its results are not.
     if type(fetches) is tuple:
-        return all(map(_is_immutable, fetches))
+        return all(map(_is_immutable, cast("tuple[object, ...]", fetches)))
     return isinstance(fetches, Op | str)

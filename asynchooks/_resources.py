@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from asynchooks._closing import conclude, unwinding
+from asynchooks._closing import conclude, protect_unwinding
 from asynchooks._graph import Graph, Op, OpKind, chosen_name, graph_of
 from asynchooks._ops import check_call, is_async, name_of, ops_in
 from asynchooks._state import Transaction
@@ -109,7 +109,7 @@ class OpenResources:
                     self.values[op] = await manager.__aenter__()
                     self._managers.append(manager)
         except BaseException as error:
-            unwinding.get()()
+            protect_unwinding()
             leaving = await self.close(error)
             if leaving is error:
                 raise

@@ -154,6 +154,11 @@ class Session:
             raise
         return result
 
+    def yield_soon(self) -> None:
+        """Has the next run let other tasks run before it evaluates anything."""
+        if self._pace is not None:
+            self._pace.turn_ends = 0.0
+
     def _open_pace(self) -> Pace:
         if self._lifecycle.phase is not SessionPhase.OPEN:
             self._lifecycle.require_open()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from asynchooks._closing import conclude
 from asynchooks._graph import Op
 
 Change = Callable[[Any], Any]
@@ -39,13 +40,23 @@ class SessionState:
         self.positions: dict[object, SourcePosition] = {}
 
     async def aclose(self) -> None:
-        """Ends reading from the sources.
+        """Ends reading from the sources; a session on this state reads on where it ended.
 
         A session that made its state itself closes it; one that was given the state leaves that to
         its owner.
+
+        Raises:
+            BaseException: what the clean-up of a source raised, a group if several did.
         """
+        errors: list[BaseException] = []
         for position in self.positions.values():
-            await position.aclose()
+            try:
+                await position.aclose()
+            except BaseException as error:
+                errors.append(error)
+        leaving = conclude(None, errors)
+        if leaving is not None:
+            raise leaving
 
 
 class _Changes(list[Change]):
@@ -69,8 +80,8 @@ class Transaction:
     __slots__ = ("_changes", "_current", "_settle", "_snapshot", "resources", "state")
 
     def __init__(self, state: SessionState, resources: Mapping[Op[Any], Any]) -> None:
-        self.state = state
-        self.resources = resources
+        self.state: SessionState = state
+        self.resources: Mapping[Op[Any], Any] = resources
         # A commit replaces the dict of values, so this one stays as it is at the run's start.
         self._snapshot = state.values
         self._current: dict[Op[Any], Any] = {}

@@ -37,7 +37,7 @@ class StepContext:
         repeated: bool,
     ) -> None:
         """Is called for each attempt."""
-        self.session = session
+        self.session: Session = session
         self._run = run
         self._stop_flag = stop_flag
         # A stop that was requested in an earlier attempt does not end the step that is repeated.

@@ -121,7 +121,7 @@ def _fetch_parts(structure: object) -> _Parts | None:
 
 def _dataclass_parts(instance: Any) -> _Parts:
     fields = dataclasses.fields(instance)
-    if not all(field.init for field in fields) or _has_init_vars(type(instance)):
+    if not all(field.init for field in fields) or _has_init_vars(instance):
         raise TypeError(
             f"cannot fetch a {type(instance).__name__}: the fields of a dataclass that is fetched "
             "are to be just the arguments of its constructor"
@@ -135,6 +135,6 @@ def _dataclass_parts(instance: Any) -> _Parts:
     return _Parts(children, join)
 
 
-def _has_init_vars(dataclass_type: type) -> bool:
-    parameters = inspect.signature(dataclass_type).parameters
-    return bool(set(parameters) - {field.name for field in dataclasses.fields(dataclass_type)})
+def _has_init_vars(instance: Any) -> bool:
+    parameters = inspect.signature(instance.__class__).parameters
+    return bool(set(parameters) - {field.name for field in dataclasses.fields(instance)})

@@ -21,7 +21,7 @@ from asynchooks._ops import in_place
 
 
 async def in_thread(call: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Calls a plain function in a worker thread.
+    """Calls a plain function in a worker thread and returns its result, be it an awaitable.
 
     A thread cannot be cancelled, so a cancellation is raised once the call has ended.
     """
@@ -33,7 +33,7 @@ async def in_thread(call: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     async def wait_for_thread() -> None:
         nonlocal error
         try:
-            outcome.append(await to_thread.run_sync(in_place, call, *arguments))
+            await to_thread.run_sync(lambda: outcome.append(in_place(call, *arguments)))
         except BaseException as raised:
             error = raised
         finally:

@@ -37,8 +37,8 @@ class Variable(Op[T]):
         graph = get_default_graph()
         unique = graph.unique_name(chosen_name(name, "variable"))
         super().__init__(graph, unique, OpKind.INTERNAL, self._read, stateful=True)
-        self.initial_value = initial_value
-        self.assigned = False
+        self.initial_value: T = initial_value
+        self.assigned: bool = False
         graph.add(self)
 
     def assign(self, value: T | Op[T], name: str | None = None) -> Op[T]:

@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from anyio import to_thread
-
 from asynchooks._hook import HOOK_METHODS, SessionRunHook
 from asynchooks._ops import in_place, is_generator_function
+from asynchooks._threads import in_thread
 
 
 def sync_hook(plain_hook: object, *, thread: bool = False) -> SessionRunHook:
@@ -47,7 +46,7 @@ def sync_hook(plain_hook: object, *, thread: bool = False) -> SessionRunHook:
 def _adapted(method: Callable[..., Any], thread: bool) -> Callable[..., Awaitable[Any]]:
     async def call(_: SessionRunHook, *args: Any) -> Any:
         if thread:
-            result = await to_thread.run_sync(in_place, method, *args)
+            result = await in_thread(method, args)
         else:
             result = in_place(method, *args)
         return await result if inspect.isawaitable(result) else result
