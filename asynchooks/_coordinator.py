@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from asynchooks._backend import Interruption, interruption_factory, is_cancellation
 from asynchooks._closing import logger
 from asynchooks._errors import (
-    END_OF_INPUT,
+    CLEAN_STOPS,
     LifecycleError,
     TasksStillRunningError,
     are_error_types,
@@ -39,14 +39,15 @@ class Coordinator:
 
     def __init__(
         self,
-        clean_stop_exception_types: tuple[type[BaseException], ...] = END_OF_INPUT,
+        clean_stop_exception_types: tuple[type[BaseException], ...] = CLEAN_STOPS,
         *,
         stop_flag: StopFlag | None = None,
     ) -> None:
         """Makes a coordinator without tasks.
 
         Args:
-            clean_stop_exception_types: the errors that stop normally, as a plain request does.
+            clean_stop_exception_types: the errors that stop normally, as a plain request does. Not
+                `anyio.EndOfStream`: a listener whose peer has hung up has failed.
             stop_flag: where plain requests are kept; None makes a flag of its own.
         """
         if clean_stop_exception_types and not are_error_types(clean_stop_exception_types):

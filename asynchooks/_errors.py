@@ -172,6 +172,9 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{notes}"
 
 
+CLEAN_STOPS: tuple[type[Exception], ...] = (OutOfRangeError, StopAsyncIteration)
+"""The classes that stop a coordinator normally."""
+
 END_OF_INPUT: tuple[type[Exception], ...] = (
     OutOfRangeError,
     StopAsyncIteration,

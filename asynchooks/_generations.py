@@ -199,7 +199,9 @@ class Generations:
         if self._streak.broken and self._last_attempt:
             raise self._streak.error()
         if self._streak.broken:
-            with anyio.move_on_after(self._streak.pause()):
+            pause = self._streak.pause()
+            logger.warning("%s; recovering in %.3g s", self._streak, pause)
+            with anyio.move_on_after(pause):
                 await self._stop_flag.wait()
         self._last_attempt = self._stop_flag.requested
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -69,6 +70,9 @@ class Op(Generic[T_co]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self!r} has a value only in a run; compare with None if that is meant")
 
 
 class Graph:
@@ -196,7 +200,11 @@ class Graph:
             return self.check_member(op_or_name)
         if isinstance(op_or_name, str):
             return self.get_operation_by_name(op_or_name)
-        raise TypeError(f"cannot {use} {op_or_name!r}; expected an op or the name of one")
+        hint = ""
+        if inspect.iscoroutine(op_or_name):
+            op_or_name.close()
+            hint = "; give the async function instead of calling it"
+        raise TypeError(f"cannot {use} {op_or_name!r}: expected an op or the name of one{hint}")
 
     def _some_names(self) -> str:
         names = [repr(name) for name in list(self._ops)[:20]]

@@ -78,6 +78,9 @@ class Streak:
         """Whether an attempt has failed."""
         return bool(self._losses)
 
+    def __str__(self) -> str:
+        return f"lost {len(self._losses)} time(s) in a row, the last one by {self._losses[-1]!r}"
+
     def add(self, error: Exception) -> None:
         """Counts an attempt that ended with `error`."""
         if not self._losses:

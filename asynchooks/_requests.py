@@ -11,6 +11,7 @@ from asynchooks._plan import Plan, compile_plan
 from asynchooks._structure import Build
 
 _MOST_KEPT = 1024
+_PLAN = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,11 @@ def check_fetches(graph: Graph, fetches: object) -> None:
 
 
 def _compiled(graph: Graph, fetches: Fetches, fed: tuple[Op[Any], ...]) -> Request:
-    plan = compile_plan(fetches.ops, fed)
+    key = (_PLAN, fetches.ops, fed)
+    plan = graph.compiled.get(key)
+    if plan is None:
+        plan = compile_plan(fetches.ops, fed)
+        _keep(graph, key, plan)
     places = plan.fetched
     build = fetches.build
     return Request(plan, lambda values: build([values[place] for place in places]))

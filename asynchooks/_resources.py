@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from asynchooks._closing import conclude, protect_unwinding
+from asynchooks._errors import note_once
 from asynchooks._graph import Graph, Op, OpKind, chosen_name, graph_of
 from asynchooks._ops import check_call, is_async, name_of, ops_in
 from asynchooks._state import Transaction
@@ -105,15 +106,22 @@ class OpenResources:
         try:
             for op in graph.get_operations():
                 if isinstance(op, Resource):
-                    manager = op.open(self.values)
-                    self.values[op] = await manager.__aenter__()
-                    self._managers.append(manager)
+                    await self._open(op)
         except BaseException as error:
             protect_unwinding()
             leaving = await self.close(error)
             if leaving is error:
                 raise
             raise leaving or error from error
+
+    async def _open(self, op: Resource[Any]) -> None:
+        try:
+            manager = op.open(self.values)
+            self.values[op] = await manager.__aenter__()
+        except Exception as error:
+            note_once(error, f"raised by resource {op.name!r}")
+            raise
+        self._managers.append(manager)
 
     async def close(self, error: BaseException | None) -> BaseException | None:
         """Closes everything, in reverse order, whatever fails.

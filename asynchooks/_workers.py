@@ -1,0 +1,184 @@
+"""Lazy workers: ready ops run concurrently, without a task for each."""
+
+from __future__ import annotations
+
+from collections import deque
+from time import perf_counter
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from asynchooks._backend import is_cancellation, raise_if_natively_cancelled
+from asynchooks._closing import conclude
+from asynchooks._errors import is_end_of_input
+from asynchooks._evaluation import error_of, evaluate_other
+from asynchooks._graph import OpKind
+from asynchooks._pace import Pace
+from asynchooks._plan import Plan, Step
+
+_ENOUGH_FOR_QUICK_OPS = 16
+
+
+class Workers:
+    """One run of a plan in which several ops can be under way.
+
+    A worker takes ready ops one after another. Before it awaits an op while others are ready, it
+    has another worker called: if the op does not suspend, that one finds nothing left to do. If it
+    does, the one that was called goes on, and has twice as many called unless ops have finished
+    meanwhile: then they suspend but shortly, and a few workers will do. A worker that finds nothing
+    to do is kept for the next call. Each op runs in one task from its start to its end.
+    """
+
+    __slots__ = (
+        "_burst",
+        "_called",
+        "_errors",
+        "_finished",
+        "_finished_at_call",
+        "_group",
+        "_idle",
+        "_over",
+        "_pace",
+        "_paused",
+        "_plan",
+        "_ready",
+        "_uses",
+        "_values",
+        "_waiting",
+        "_working",
+    )
+
+    def __init__(self, plan: Plan, values: list[Any], pace: Pace) -> None:
+        """Prepares the run.
+
+        Args:
+            plan: what to evaluate.
+            values: the values of what is fed, and the transaction; the others are put in.
+            pace: is asked now and then whether to let other tasks run.
+        """
+        self._plan = plan
+        self._values = values
+        self._pace = pace
+        self._waiting = list(plan.waiting)
+        self._uses = list(plan.uses)
+        self._ready = deque(
+            step for step in plan.steps if step is not None and not plan.waiting[step.op]
+        )
+        self._errors: list[BaseException] = []
+        self._group: TaskGroup | None = None
+        self._idle: list[anyio.Event] = []
+        self._working = 0
+        self._over = False
+        # Whether a worker lets other tasks run, which is no reason to call another one.
+        self._paused = False
+        # How many workers were called and have not begun, and how many are called next.
+        self._called = 0
+        self._burst = 1
+        self._finished = 0
+        self._finished_at_call = 0
+
+    async def run(self) -> None:
+        """Evaluates the ops."""
+        async with anyio.create_task_group() as self._group:
+            await self._work()
+
+    def error(self) -> BaseException | None:
+        """Returns what ops have raised, as one error."""
+        errors = [error for error in self._errors if not is_end_of_input(error)]
+        return conclude(None, errors or self._errors, "several ops failed")
+
+    async def _work(self) -> None:
+        self._working += 1
+        try:
+            await self._evaluate_ready()
+        finally:
+            self._working -= 1
+            if not self._working:
+                self._dismiss()
+
+    async def _evaluate_ready(self) -> None:
+        counter = self._pace.counter()
+        cancellations = counter()
+        ready, values = self._ready, self._values
+        while ready:
+            if perf_counter() >= self._pace.turn_ends:
+                await self._pause()
+                continue
+            step = ready.popleft()
+            op, kind, call, arguments, _, _ = step
+            try:
+                if kind is OpKind.INTERNAL:
+                    values[op] = call(*arguments(values))
+                else:
+                    if ready and not self._called and kind is not OpKind.PLAIN:
+                        self._call_workers()
+                    if kind is OpKind.ASYNC:
+                        values[op] = await call(*arguments(values))
+                    else:
+                        values[op] = await evaluate_other(kind, call, arguments(values))
+                    if counter() > cancellations:
+                        raise_if_natively_cancelled(cancellations)
+            except BaseException as error:
+                self._fail(op, error, cancellations)
+            else:
+                self._finish(step)
+
+    async def _pause(self) -> None:
+        self._paused = True
+        try:
+            await self._pace.checkpoint()
+        finally:
+            self._paused = False
+
+    def _call_workers(self) -> None:
+        assert self._group is not None
+        self._called = min(self._burst, len(self._ready))
+        self._finished_at_call = self._finished
+        for _ in range(self._called):
+            if self._idle:
+                self._idle.pop().set()
+            else:
+                self._group.start_soon(self._work_when_called)
+
+    async def _work_when_called(self) -> None:
+        while not self._over:
+            self._called -= 1
+            quick = self._finished > self._finished_at_call
+            self._burst = 1 if quick else 2 * self._burst
+            if not self._paused and not (quick and self._working >= _ENOUGH_FOR_QUICK_OPS):
+                await self._work()
+            if not self._over:
+                called = anyio.Event()
+                self._idle.append(called)
+                await called.wait()
+
+    def _dismiss(self) -> None:
+        self._over = True
+        while self._idle:
+            self._idle.pop().set()
+
+    def _fail(self, op: int, error: BaseException, cancellations: int) -> None:
+        assert self._group is not None
+        leaving = error_of(self._plan.ops[op], error, cancellations)
+        if is_cancellation(leaving):
+            raise leaving
+        self._errors.append(leaving)
+        self._ready.clear()
+        self._group.cancel_scope.cancel()
+
+    def _finish(self, step: Step) -> None:
+        self._finished += 1
+        if self._errors:
+            return
+        waiting, uses = self._waiting, self._uses
+        for successor in step.successors:
+            waiting[successor] -= 1
+            if not waiting[successor]:
+                following = self._plan.steps[successor]
+                assert following is not None
+                self._ready.append(following)
+        for each in step.inputs:
+            uses[each] -= 1
+            if not uses[each]:
+                self._values[each] = None
