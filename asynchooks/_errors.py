@@ -216,7 +216,9 @@ def is_end_of_input(error: BaseException) -> bool:
 def are_error_types(value: object) -> bool:
     """Tells whether `value` is an exception class or a tuple of some."""
     types = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-    return all(isinstance(each, type) and issubclass(each, BaseException) for each in types)
+    return bool(types) and all(
+        isinstance(each, type) and issubclass(each, BaseException) for each in types
+    )
 
 
 def bare(error: BaseException) -> BaseException:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
-from asynchooks._backend import raise_if_natively_cancelled
+from asynchooks._backend import raise_if_cancelled
 from asynchooks._errors import reraise
 from asynchooks._evaluation import error_of, evaluate_other
 from asynchooks._graph import OpKind
@@ -80,7 +80,7 @@ async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, cancellation
             for each in done_with:
                 values[each] = None
             if counter() > cancellations:
-                raise_if_natively_cancelled(cancellations)
+                await raise_if_cancelled(cancellations)
     except BaseException as error:
         leaving = error_of(plan.ops[op], error, cancellations)
         if leaving is error:

@@ -51,9 +51,6 @@ class Merge:
             ValueError: an op or name that is fed is not of this graph.
             FeedConflictError: another hook feeds the same op.
         """
-        if requested is None:
-            self.places.append(None)
-            return
         if not isinstance(requested, SessionRunArgs):
             raise TypeError(
                 f"before_run of {party} is to return SessionRunArgs or None, not {requested!r}"

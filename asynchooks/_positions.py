@@ -78,15 +78,15 @@ class Position(Generic[T]):
     async def aclose(self) -> None:
         """Ends reading, and closes what was opened here."""
         if self._reader is not None:
-            try:
-                await self._reader.aclose()
-            finally:
-                if self.is_closed():
-                    self._reader = None
+            await self._reader.aclose()
 
     def is_closed(self) -> bool:
         """Tells whether reading has ended."""
-        return self._reader is None or self._reader.closed
+        return self._reader is None
+
+    def leave(self) -> None:
+        """Lets the reader go; the next `take` opens the data anew."""
+        self._reader = None
 
     def deliver(self, item: T) -> None:
         """Takes in an item that was read."""
@@ -149,17 +149,12 @@ class Position(Generic[T]):
 
 
 class _Reader(Protocol):
-    @property
-    def closed(self) -> bool:
-        """Whether reading has ended."""
-        ...
-
     async def read_on(self) -> None:
         """Reads until the position has an item, or has been told how reading ended."""
         ...
 
     async def aclose(self) -> None:
-        """Ends reading."""
+        """Ends reading, and leaves the position."""
         ...
 
 
@@ -168,7 +163,6 @@ class _InPlaceReader(Generic[T]):
         self._position = position
         self._opened = iter(items)
         self._iterator = islice(self._opened, skip, None)
-        self.closed = False
 
     async def read_on(self) -> None:
         try:
@@ -177,7 +171,7 @@ class _InPlaceReader(Generic[T]):
             self._position.end(error)
 
     async def aclose(self) -> None:
-        self.closed = True
+        self._position.leave()
         if inspect.isgenerator(self._opened) and self._opened is not self._position.iterator:
             self._opened.close()
 
@@ -200,13 +194,10 @@ class _TaskReader(Generic[T]):
         self._wanted.set()
         await self._news.wait()
 
-    @property
-    def closed(self) -> bool:
-        return self._finished.is_set()
-
     async def aclose(self) -> None:
         self._scope.cancel()
         await self._finished.wait()
+        self._position.leave()
         if self._closing_error is not None:
             raise self._closing_error
 

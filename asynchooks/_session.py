@@ -156,8 +156,7 @@ class Session:
 
     def yield_soon(self) -> None:
         """Has the next run let other tasks run before it evaluates anything."""
-        if self._pace is not None:
-            self._pace.turn_ends = 0.0
+        self._open_pace().turn_ends = 0.0
 
     def _open_pace(self) -> Pace:
         if self._lifecycle.phase is not SessionPhase.OPEN:
@@ -170,9 +169,12 @@ class Session:
 
 
 async def _within(limit: float, evaluation: Awaitable[list[Any]]) -> list[Any]:
-    with anyio.move_on_after(limit):
-        return await evaluation
-    raise DeadlineExceededError(limit)
+    values: list[Any] = []
+    with anyio.move_on_after(limit) as scope:
+        values = await evaluation
+    if scope.cancel_called:
+        raise DeadlineExceededError(limit)
+    return values
 
 
 _NO_FEEDS: dict[Op[Any], Any] = {}

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from asynchooks._backend import is_cancellation, raise_if_natively_cancelled
+from asynchooks._backend import is_cancellation, raise_if_cancelled
 from asynchooks._closing import conclude
 from asynchooks._errors import is_end_of_input
 from asynchooks._evaluation import error_of, evaluate_other
@@ -118,7 +118,7 @@ class Workers:
                     else:
                         values[op] = await evaluate_other(kind, call, arguments(values))
                     if counter() > cancellations:
-                        raise_if_natively_cancelled(cancellations)
+                        await raise_if_cancelled(cancellations)
             except BaseException as error:
                 self._fail(op, error, cancellations)
             else:

@@ -1,0 +1,1 @@
+"""TensorFlow's contract, checked event by event against traces of TensorFlow itself."""

@@ -1,0 +1,183 @@
+"""What a story's runs give when variables and sources outlive generations and failed runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.contract.graph_model import GraphModel, NotGivenError
+from tests.contract.nodes import encoded
+from tests.contract.story import Item, Scene, Story
+
+NOTHING = object()
+
+
+@dataclass
+class Replay:
+    """Replays the runs of a story and notes where they give something else.
+
+    Attributes:
+        story: what is replayed.
+        survives: whether state outlives generations; TensorFlow starts afresh with each.
+        keeps_failed: whether what a failing run did until then is kept, as in TensorFlow by chance.
+        counts_itself: whether a global step that no node assigns counts the runs with hooks.
+        begins_anew: whether hooks forget an earlier session in `begin`.
+        differences: where a value, an end of the input, or a stop at a step differs: the scene,
+            the item in it, and what of it.
+    """
+
+    story: Story
+    survives: bool = True
+    keeps_failed: bool = False
+    counts_itself: bool = True
+    begins_anew: bool = True
+    differences: set[tuple[int, int, str]] = field(default_factory=set)
+    place: tuple[int, int] = (-1, -1)
+    nodes: dict[str, Any] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    # What the last run with hooks gives: by hook, and to the caller under -1.
+    given: dict[int, Any] = field(default_factory=dict)
+    last_steps: dict[int, int] = field(default_factory=dict)
+    steps_before: dict[int, int] = field(default_factory=dict)
+    final_values: dict[int, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.nodes = dict(self.story.scenario.get("graph", {}))
+        self.model = GraphModel(self.nodes)
+        self.stop_requested = False
+        for number, scene in enumerate(self.story.scenes):
+            self.stop_requested = False
+            if scene.do == "construct":
+                self.model = GraphModel(self.nodes)
+            for index, item in enumerate(scene.items):
+                self.place = number, index
+                self._take(scene, item, scene.items[index + 1 :])
+        self.place = -1, -1
+        for h, values in self.story.trace["final"].get("final_ops", {}).items():
+            self._compare(f"final_ops {h}", self.final_values.get(int(h)), values)
+
+    def _take(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        handler = getattr(self, f"_on_{item.kind}", None)
+        if handler is not None:
+            handler(scene, item, later)
+        elif item is scene.own and scene.do == "raw_run":
+            self._direct(item, scene.step["fetches"], scene.step.get("feeds"))
+        if item.kind in ("add_op", "action") and item.event.get("e") == "add_op":
+            self._added(item.event, item.action or scene.step)
+
+    def _added(self, event: dict[str, Any], said: dict[str, Any]) -> None:
+        if "error" not in event:
+            self.nodes[event["name"]] = said["node"]
+
+    def _compare(self, what: str, ours: Any, theirs: Any) -> None:
+        if encoded(ours) != theirs:
+            self.differences.add((*self.place, what))
+
+    def _on_raw_run(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        event = item.event
+        fault = self._fault("run", event["n"])
+        fetches = {-1: event["fetches"], **{int(h): f for h, f in event.get("hooks", {}).items()}}
+        for h in self._stop_hooks():
+            self.steps_before[h] = self._step()
+        self.given = self._run(event, fault, fetches, event.get("feeds"), hooked=True) or {}
+
+    def _on_run(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        if scene.do == "run" and "value" in item.event:
+            self._compare("value", self.given.get(-1), item.event["value"])
+
+    def _on_create(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        self.stop_requested = False
+        if not self.survives:
+            self.model = GraphModel(self.nodes)
+
+    def _on_action(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        if item.action["do"] == "run":
+            self._direct(item, item.action["fetches"], item.action.get("feeds"))
+        elif item.action["do"] == "stop":
+            self.stop_requested = True
+        elif item.action["do"] == "final_values" and item.event:
+            self._compare("value", self.final_values.get(item.event["of"]), item.event["value"])
+
+    def _on_body(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        if item.action["do"] == "raw_run":
+            self._direct(item, item.action["fetches"], item.action.get("feeds"))
+        elif item.action["do"] == "run_with_hooks":
+            self.stop_requested = False
+            if "value" in item.event:
+                self._compare("value", self.given.get(-1), item.event["value"])
+
+    def _run(
+        self, event: dict[str, Any], fault: Any, fetches: Any, feeds: Any, *, hooked: bool
+    ) -> Any:
+        """Runs what an event tells of; returns the results, None if there are none."""
+        if fault and not fault.get("after"):
+            return None
+        error = event.get("error")
+        failed = error is not None and not (fault and error["key"] == fault["key"])
+        if failed and error["key"] == "raw_closed":
+            return None
+        try:
+            results = self.model.run(fetches, feeds or {}, keeps_failed=self.keeps_failed)
+        except NotGivenError:
+            results = None
+        self._compare("failed", results is None, failed)
+        if hooked and self.counts_itself and results is not None:
+            self.model.count_run()
+        return results
+
+    def _direct(self, item: Item, fetches: Any, feeds: Any) -> Any:
+        fault = self._fault("direct_run", self.counts["direct_run"])
+        self.counts["direct_run"] += 1
+        results = self._run(item.event, fault, {0: fetches}, feeds, hooked=False)
+        if results is not None and "value" in item.event:
+            self._compare("value", results[0], item.event["value"])
+        return results[0] if results is not None and not item.error else NOTHING
+
+    def _fault(self, where: str, n: int) -> Any:
+        return self.story.scenario.get("faults", {}).get(where, {}).get(str(n))
+
+    def _on_final_run(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        assert item.h is not None
+        spec = self.story.hooks[item.h]
+        values = self._direct(item, spec["ops"], spec.get("feeds"))
+        if values is not NOTHING:
+            self.final_values[item.h] = encoded(values)
+
+    def _on_final_values(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        self._compare("value", self.final_values.get(item.event["of"]), item.event["value"])
+
+    def _on_begin(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        assert item.h is not None
+        if self.begins_anew:
+            self.last_steps.pop(item.h, None)
+            self.final_values.pop(item.h, None)
+
+    def _on_after_create(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        assert item.h is not None
+        spec = self.story.hooks[item.h]
+        if spec.get("kind") == "stop_at_step":
+            last = spec.get("last_step")
+            counted = self._step() + spec.get("num_steps", 0) if last is None else last
+            self.last_steps.setdefault(item.h, counted)
+
+    def _on_after_run(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        assert item.h is not None
+        if "results" in item.event:
+            self._compare("results", self.given.get(item.h), item.event["results"])
+        if item.h in self.last_steps and not self.stop_requested:
+            wanted = self._wants_to_stop(item.h)
+            stopped = any(each.kind == "stop" and each.h == item.h for each in later[:2])
+            self._compare("stop", wanted, stopped)
+            self.stop_requested = stopped
+
+    def _wants_to_stop(self, h: int) -> bool:
+        last = self.last_steps[h]
+        return self.steps_before.get(h, 0) + 1 >= last and self._step() >= last
+
+    def _stop_hooks(self) -> list[int]:
+        kinds = enumerate(self.story.hooks)
+        return [h for h, spec in kinds if spec.get("kind") == "stop_at_step"]
+
+    def _step(self) -> int:
+        return self.model.step()
