@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from asynchooks._backend import is_cancellation, raise_if_cancelled
 from asynchooks._closing import conclude
@@ -26,8 +27,8 @@ class Workers:
     A worker takes ready ops one after another. Before it awaits an op while others are ready, it
     has another worker called: if the op does not suspend, that one finds nothing left to do. If it
     does, the one that was called goes on, and has twice as many called unless ops have finished
-    meanwhile: then they suspend but shortly, and a few workers will do. A worker that finds nothing
-    to do is kept for the next call. Each op runs in one task from its start to its end.
+    meanwhile: then they suspend but shortly, and while they do, a few workers are enough. A worker
+    that finds nothing to do is kept for the next call. Each op runs in one task from its start to its end.
     """
 
     __slots__ = (
@@ -143,15 +144,26 @@ class Workers:
 
     async def _work_when_called(self) -> None:
         while not self._over:
+            await self._while_ops_are_quick()
             self._called -= 1
             quick = self._finished > self._finished_at_call
             self._burst = 1 if quick else 2 * self._burst
-            if not self._paused and not (quick and self._working >= _ENOUGH_FOR_QUICK_OPS):
+            if not self._paused:
                 await self._work()
             if not self._over:
                 called = anyio.Event()
                 self._idle.append(called)
                 await called.wait()
+
+    async def _while_ops_are_quick(self) -> None:
+        # Once in a turn of the event loop it looks whether the others still get on.
+        while (
+            self._ready
+            and self._working >= _ENOUGH_FOR_QUICK_OPS
+            and self._finished > self._finished_at_call
+        ):
+            self._finished_at_call = self._finished
+            await checkpoint()
 
     def _dismiss(self) -> None:
         self._over = True
