@@ -196,7 +196,8 @@ class _TaskReader(Generic[T]):
 
     async def aclose(self) -> None:
         self._scope.cancel()
-        await self._finished.wait()
+        if not self._finished.is_set():
+            await self._finished.wait()
         self._position.leave()
         if self._closing_error is not None:
             raise self._closing_error
