@@ -200,7 +200,7 @@ class Generations:
             raise self._streak.error()
         if self._streak.broken:
             pause = self._streak.pause()
-            logger.info("%s; recovering in %.3g s", self._streak, pause)
+            logger.info("%s; recovering in %.3g s", str(self._streak), pause)
             with anyio.move_on_after(pause):
                 await self._stop_flag.wait()
         self._last_attempt = self._stop_flag.requested

@@ -29,6 +29,24 @@ def pytest_pycollect_makeitem(collector: Collector, name: str, obj: object) -> N
         pytest.mark.usefixtures("anyio_backend", "no_task_left")(obj)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves out what trio does not have: a task cannot be cancelled natively there."""
+    items[:] = [item for item in items if not (_is_native(item) and _is_on_trio(item))]
+
+
+def _is_native(item: pytest.Item) -> bool:
+    marked = item.get_closest_marker("native") is not None
+    return marked or _params(item).get("kind") == "native"
+
+
+def _is_on_trio(item: pytest.Item) -> bool:
+    return _params(item).get("anyio_backend") == "trio"
+
+
+def _params(item: pytest.Item) -> dict[str, object]:
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
 def _is_async(test: object) -> bool:
     hypothesis = getattr(test, "hypothesis", None)
     return iscoroutinefunction(hypothesis.inner_test if hypothesis else test)

@@ -197,3 +197,22 @@ def test_recovery_is_a_value() -> None:
     assert recovery == ah.Recovery(OSError, stop, wait)
     with pytest.raises(AttributeError):
         recovery.on = A  # type: ignore[misc]
+
+
+async def test_each_loss_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """A line says how often in a row the session was lost, by what, and how long it waits."""
+    losses = [U("first"), A("second")]
+
+    async def lost_twice() -> int:
+        if losses:
+            raise losses.pop(0)
+        return 7
+
+    recovery = ah.Recovery(wait=tenacity.wait_none())
+    with caplog.at_level("INFO", "asynchooks"):
+        async with ah.MonitoredSession(ah.Graph(), recovery=recovery) as session:
+            assert await session.run(lost_twice) == 7
+    assert [record.getMessage() for record in caplog.records] == [
+        "lost 1 time(s) in a row, the last one by UnavailableError('first'); recovering in 0 s",
+        "lost 2 time(s) in a row, the last one by AbortedError('second'); recovering in 0 s",
+    ]

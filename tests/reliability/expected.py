@@ -59,6 +59,11 @@ def may_vanish(world: World, call: str, error: BaseException) -> bool:
     return all(leaf in world.logged for leaf in leaves(error)) or is_noted(world, error)
 
 
+def sources_ended(world: World) -> bool:
+    """Tells whether the fault itself ended a source, which then has nothing more to give."""
+    return any(call.endswith(".source") and is_end_of_input(e) for call, e in raised(world))
+
+
 def is_recoverable(error: BaseException) -> bool:
     """Tells whether the session recovers from an error."""
     return isinstance(error, ah.UnavailableError | ah.AbortedError)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 import asynchooks as ah
+from asynchooks._errors import is_end_of_input
 from asynchooks.testing import Outcome
 from tests import leaks
 from tests.reliability import expected
@@ -88,20 +90,37 @@ async def closed(world: World) -> list[str]:
 
 
 async def transaction(world: World, outcome: Outcome[Any]) -> list[str]:
-    """The rows that were committed are right, and those that `after_run` heard of."""
-    async with ah.Session(world.graph, world.state) as raw:
-        rows, count = await raw.run([world.rows, world.count])
+    """The rows that were committed are those that `after_run` heard of; the rest is still there."""
+    rows, count, rest = await autopsy(world)
     heard = world.journal.calls("after_run").count("A")
     told = len(outcome.value or [])
     found: list[str] = []
     if rows != tuple(ROWS[:count]):
         found.append(f"committed {rows} in {count} runs")
+    if rows + tuple(rest) != tuple(ROWS) and not expected.sources_ended(world):
+        found.append(f"committed {rows}, left in the sources {rest}")
     if heard != count:
         found.append(f"{count} runs were committed, after_run was called for {heard}")
     told_late = "after_run" in (outcome.where or "") and told == count - 1
     if outcome.completed and told != count and not told_late:
         found.append(f"{count} runs were committed, the caller got {told}")
     return found
+
+
+async def autopsy(world: World) -> tuple[Any, int, list[Any]]:
+    """Returns the committed rows and their number, and what the sources still hold."""
+    rest: list[Any] = []
+    async with ah.Session(world.graph, world.state) as raw:
+        rows, count = await raw.run([world.rows, world.count])
+        with suppress(ah.OutOfRangeError):
+            while True:
+                try:
+                    rest.append(await raw.run((world.number, world.letter)))
+                except BaseException as error:
+                    # A source that was failed says so once, and then goes on where it was.
+                    if error not in world.trial.raised or is_end_of_input(error):
+                        raise
+    return rows, count, rest
 
 
 class Leftovers:

@@ -124,7 +124,10 @@ def op_error_is_swallowed(patch: pytest.MonkeyPatch) -> None:
 
 
 def items_are_not_given_back(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(_state.Transaction, "rollback", lambda self: None)
+    def keep_them(self: _state.Transaction) -> None:
+        self._end(committed=True)
+
+    patch.setattr(_state.Transaction, "rollback", keep_them)
 
 
 def native_cancel_is_swallowed(patch: pytest.MonkeyPatch) -> None:

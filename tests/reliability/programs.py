@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 import asynchooks as ah
+from asynchooks._backend import spawn_host_task
 from tests.reliability.world import LOST_AT, World
 
 
@@ -42,7 +44,7 @@ async def close_amid_runs(world: World) -> list[Any]:
     world.closes_inside = True
     results: list[Any] = []
     errors: list[BaseException] = []
-    started = anyio.Event()
+    started, ended = anyio.Event(), anyio.Event()
 
     async def run_on() -> None:
         try:
@@ -51,18 +53,20 @@ async def close_amid_runs(world: World) -> list[Any]:
                 started.set()
         except ah.SessionClosedError:
             pass
-        except (Exception, KeyboardInterrupt) as error:
+        except BaseException as error:
             errors.append(error)
         started.set()
+        ended.set()
 
     async with world.session as session:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run_on)
-            await started.wait()
-            try:
-                await session.close()
-            except (Exception, KeyboardInterrupt) as error:
-                errors.append(error)
+        # Not in a task group: on asyncio those can lose count of a native cancellation.
+        spawn_host_task(run_on, "running on", copy_context())
+        await started.wait()
+        try:
+            await session.close()
+        except (Exception, KeyboardInterrupt) as error:
+            errors.append(error)
+        await ended.wait()
         if errors:
             raise BaseExceptionGroup("errors of both tasks", errors)
     await checkpoint()

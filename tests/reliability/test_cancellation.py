@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from asynchooks.testing import Cancel, CancelKind, PointKind, cancel_kinds
+from asynchooks.testing import Cancel, CancelKind, PointKind
 from tests.reliability.conftest import DEBUG, Count
 from tests.reliability.programs import close_amid_runs, drain, leave, stop
 from tests.reliability.sweeping import Program, sweep
@@ -32,8 +32,6 @@ CALLS = Counter(
 
 
 async def sweep_cancelled(kind: CancelKind, at: PointKind, program: Program, count: Count) -> None:
-    if kind not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
     swept, found = await sweep(program, Cancel(kind, at))
     assert found == []
     count(swept)
@@ -59,14 +57,13 @@ async def test_debug_mode_makes_no_difference(
     await sweep_cancelled(kind, at, leave, count)
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("program", [drain, close_amid_runs])
 @pytest.mark.parametrize("at", get_args(PointKind))
 async def test_a_session_outlasts_a_caller_that_cancels_again_and_again(
     at: PointKind, program: Program, count: Count
 ) -> None:
     """Native cancels that break every wait from one point on still let everything be closed."""
-    if "native" not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
     swept, found = await sweep(program, Cancel("native", at, forever=True))
     assert found == []
     count(swept)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import anyio
 import pytest
 
-from asynchooks.testing import Cancel, CancelKind, Outcome, PointKind, Sweep, Trial, cancel_kinds
+from asynchooks.testing import Cancel, CancelKind, Outcome, PointKind, Sweep, Trial
 from tests.reliability.conftest import Count
 from tests.reliability.oracle import closed
 from tests.reliability.sweeping import listening
@@ -47,8 +47,6 @@ async def test_cancelling_the_caller_that_recovers_strands_nobody(
     kind: CancelKind, at: PointKind, seed: int, count: Count
 ) -> None:
     """The others' runs succeed, each row is committed once, one generation is lost at most."""
-    if kind not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
     sweep = Sweep(Cancel(kind, at))
     for trial in sweep:
         world, outcome, rows = await disturb_one_of_three(trial, seed)

@@ -9,7 +9,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 import asynchooks as ah
-from asynchooks.testing import Cancel, CancelKind, Fail, Fault, Sweep, Trial, cancel_kinds
+from asynchooks.testing import Cancel, CancelKind, Fail, Fault, Sweep, Trial
 from tests.reliability.conftest import Count
 
 
@@ -58,8 +58,6 @@ async def sweep_works(fault: Fault, count: Count) -> None:
 @pytest.mark.parametrize("kind", get_args(CancelKind))
 async def test_no_thread_works_on_after_a_cancelled_run(kind: CancelKind, count: Count) -> None:
     """A cancelled run waits for its thread, and then leaves with the cancellation."""
-    if kind not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
     await sweep_works(Cancel(kind), count)
 
 

@@ -17,7 +17,6 @@ from asynchooks.testing import (
     PointKind,
     Sweep,
     Trial,
-    cancel_kinds,
 )
 from tests.reliability.conftest import Count
 from tests.reliability.oracle import closed
@@ -65,8 +64,6 @@ async def test_a_session_goes_on_after_a_cancelled_run(
     kind: CancelKind, at: PointKind, count: Count
 ) -> None:
     """Cancelling one run, also while it recovers, loses and doubles no row of the others."""
-    if kind not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
     await sweep_one_run(Cancel(kind, at), count)
 
 

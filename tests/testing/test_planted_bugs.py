@@ -59,17 +59,14 @@ async def test_a_right_session_keeps_its_promises_when_cancelled(
     kind: CancelKind, at: PointKind
 ) -> None:
     """Without a bug, no cancellation at any point shows a violation."""
-    if kind not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
     sweep, found = await sweep_model(Cancel(kind, at), Bug.NONE)
     assert found == []
     assert sweep.points > 30
 
 
+@pytest.mark.native
 async def test_a_right_session_keeps_its_promises_when_cancelled_again_and_again() -> None:
     """Without a bug, not even an impatient native cancel shows a violation."""
-    if "native" not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
     assert (await sweep_model(Cancel("native", forever=True), Bug.NONE))[1] == []
 
 

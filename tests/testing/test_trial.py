@@ -13,11 +13,6 @@ from asynchooks.testing import Cancel, CancelKind, Fail, Outcome, Trial, cancel_
 KINDS: list[CancelKind] = ["scope", "deadline", "native"]
 
 
-def needs(kind: CancelKind) -> None:
-    if kind not in cancel_kinds():
-        pytest.skip("trio has no native cancel")
-
-
 async def two_entries(trial: Trial, log: list[str]) -> str:
     await trial.pause("first")
     log.append("first")
@@ -29,7 +24,6 @@ async def two_entries(trial: Trial, log: list[str]) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_cancelled_program_ends_where_it_was_struck(kind: CancelKind) -> None:
     """The cancellation arrives at the n-th suspension and leaves as the loop's own exception."""
-    needs(kind)
     log: list[str] = []
     trial = Trial(Cancel(kind), 2)
     outcome = await trial.run(two_entries, trial, log)
@@ -42,7 +36,6 @@ async def test_a_cancelled_program_ends_where_it_was_struck(kind: CancelKind) ->
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_program_is_cancelled_from_another_task_too(kind: CancelKind) -> None:
     """A cancellation at an entry in a child task reaches the program's own task."""
-    needs(kind)
     log: list[str] = []
 
     async def program(trial: Trial) -> None:
@@ -180,7 +173,6 @@ async def swallow(suspend: Callable[[], Awaitable[None]]) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_swallowed_cancellation_is_no_cancellation(kind: CancelKind) -> None:
     """A program that answers its cancellation with a value is seen to do so."""
-    needs(kind)
     outcome = await Trial(Cancel(kind), 1).run(swallow, checkpoint)
     assert (outcome.value, outcome.cancelled, outcome.stray_cancels) == ("swallowed", False, 0)
 
@@ -193,7 +185,6 @@ async def enter_and_return(trial: Trial) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_cancellation_that_comes_too_late_hits_nobody_else(kind: CancelKind) -> None:
     """A program that does not suspend any more returns, and the test goes on undisturbed."""
-    needs(kind)
     trial = Trial(Cancel(kind, at="entry"), 1)
     outcome = await trial.run(enter_and_return, trial)
     await cancel_shielded_checkpoint()
@@ -211,9 +202,9 @@ async def test_a_kind_that_the_event_loop_does_not_have_is_refused() -> None:
             await trial.run(checkpoint)
 
 
+@pytest.mark.native
 async def test_an_impatient_caller_cancels_at_each_later_point_too() -> None:
     """Native cancel for ever breaks every await from the n-th on, and leaves no request behind."""
-    needs("native")
 
     async def program() -> int:
         broken = 0
