@@ -111,8 +111,8 @@ class _NativeInterruption:
         return isinstance(exc, asyncio.CancelledError) and not others
 
     def check(self) -> None:
-        # Asyncio delivers a cancellation only once.
-        if self._task.cancelling() > self.before:
+        # Asyncio delivers a cancellation only once; that of a scope comes again by itself.
+        if self._task.cancelling() > self.before and not _is_scope_cancelled():
             raise asyncio.CancelledError
 
     def cancel(self) -> None:

@@ -188,6 +188,13 @@ class MonitoredSession:
     ) -> T: ...
     @overload
     async def run(
+        self,
+        fetches: Callable[[], Awaitable[T]],
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+    ) -> T: ...
+    @overload
+    async def run(
         self, fetches: Any, feed_dict: Any = None, options: RunOptions | None = None
     ) -> Any: ...
     async def run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
@@ -95,6 +95,13 @@ class Session:
     @overload
     async def run(
         self, fetches: Op[T], feed_dict: Any = None, options: RunOptions | None = None
+    ) -> T: ...
+    @overload
+    async def run(
+        self,
+        fetches: Callable[[], Awaitable[T]],
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
     ) -> T: ...
     @overload
     async def run(

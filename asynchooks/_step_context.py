@@ -54,6 +54,13 @@ class StepContext:
     ) -> T: ...
     @overload
     async def run_with_hooks(
+        self,
+        fetches: Callable[[], Awaitable[T]],
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+    ) -> T: ...
+    @overload
+    async def run_with_hooks(
         self, fetches: Any, feed_dict: Any = None, options: RunOptions | None = None
     ) -> Any: ...
     async def run_with_hooks(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import anyio
@@ -232,3 +233,33 @@ async def test_timeout_of_a_hook_bounds_the_run() -> None:
         options = ah.RunOptions(timeout=5)
         assert await session.run([lambda: 7], options=options) == [7]
     assert "A.on_run_error(DeadlineExceededError)" in log
+
+
+class Stubborn(ah.SessionRunHook):
+    """Swallows the cancellation that meets it in one of its methods."""
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+    async def before_run(self, run_context: ah.SessionRunContext) -> None:
+        await self.wait("before_run")
+
+    async def after_run(self, run_context: Any, run_values: Any) -> None:
+        await self.wait("after_run")
+
+    async def wait(self, method: str) -> None:
+        if method == self.method:
+            with contextlib.suppress(anyio.get_cancelled_exc_class()):
+                await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize(("method", "result"), [("before_run", None), ("after_run", 7)])
+async def test_swallowed_cancellation_stays_with_its_scope(method: str, result: object) -> None:
+    """What a hook swallows of a cancelled scope never leaves that scope as another cancellation."""
+    got = None
+    with ah.Graph().as_default() as graph:
+        seven = ah.constant(7)
+    async with ah.MonitoredSession(graph, [Stubborn(method)]) as session:
+        with anyio.move_on_after(0.01) as scope:
+            got = await session.run(seven)
+    assert (got, scope.cancel_called) == (result, True)

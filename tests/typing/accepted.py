@@ -99,6 +99,7 @@ async def use() -> None:
     async with ah.MonitoredSession(built, hooks, recovery=recovery, stop_grace=1.0) as session:
         assert_type(await session.run(summed), int)
         assert_type(await session.run(summed, {"query": "x"}, ah.RunOptions(retry=False)), int)
+        assert_type(await session.run(ping), float)
         assert_type(await session.run_step_fn(step), int)
         assert_type(session.should_stop(), bool)
         assert_type(session.coordinator, ah.Coordinator)
@@ -107,9 +108,11 @@ async def use() -> None:
     print(final.final_ops_values)
     async with ah.Session(built) as raw:
         assert_type(await raw.run(summed), int)
+        assert_type(await raw.run(ping), float)
         assert_type(raw.graph, ah.Graph)
 
 
 async def step(context: ah.StepContext) -> int:
     await context.run_with_hooks("sum")
+    assert_type(await context.run_with_hooks(ping), float)
     return 1
