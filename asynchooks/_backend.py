@@ -108,7 +108,9 @@ class _NativeInterruption:
                 self.check()
             return False
         others = self._task.uncancel() > self.before
-        return isinstance(exc, asyncio.CancelledError) and not others
+        # A scope that is cancelled as well would not know this cancellation for its own; it sends
+        # another one.
+        return isinstance(exc, asyncio.CancelledError) and (not others or _is_scope_cancelled())
 
     def check(self) -> None:
         # Asyncio delivers a cancellation only once; that of a scope comes again by itself.

@@ -73,6 +73,7 @@ class Generations:
         self._replacement: _Replacement | None = None
         self._failed_in = Phase.CREATE
         self._closing = False
+        self._awaiting = 0
 
     def recovers(self, error: BaseException) -> bool:
         """Tells whether `error` loses the generation that it happened on."""
@@ -111,8 +112,21 @@ class Generations:
         """
         while self.current is None or self.is_lost(self.current):
             self.refuse_if_closing()
-            await self._replaced()
+            self._awaiting += 1
+            try:
+                await self._replaced()
+            finally:
+                self._awaiting -= 1
         return self.current
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a run waits for a recovery."""
+        return self._awaiting > 0
+
+    def close(self) -> None:
+        """Has `live` make no more generations."""
+        self._closing = True
 
     def refuse_if_closing(self) -> None:
         """Raises `SessionClosedError` once the session is being closed."""
@@ -131,7 +145,7 @@ class Generations:
         Returns:
             What was to be recovered from, if a recovery was under way.
         """
-        self._closing = True
+        self.close()
         replacement = self._replacement
         if replacement is None:
             return None

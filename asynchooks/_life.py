@@ -202,23 +202,27 @@ class Leaving:
         await self._do("ending runs", self._end_runs)
         if self._clean:
             await self._do("ending hooks", self._end_hooks, Phase.END)
-            # A cancellation may have left a recovery that the hooks' end had to wait for.
-            await self._do("ending recovery", self._end_recovery)
+            # One may be left that `end` did not need, or was cancelled in waiting for.
+            await self._do("ending recovery", self._life.generations.close_replacement)
         await self._do("closing the session", self._close_generation)
         await self._do("closing the sources", self._close_sources)
         await self._do("closing hooks", self._close_hooks)
         return conclude(self._primary, self._errors)
 
     async def _do(
-        self, name: str, step: Callable[[], Awaitable[None]], phase: Phase = Phase.CLOSE
+        self, name: str, step: Callable[[], Awaitable[object]], phase: Phase = Phase.CLOSE
     ) -> None:
         # The deadlines are set inside, where the stragglers have names.
         self._add(await run_all([(name, step)], math.inf), phase)
 
     async def _end_recovery(self) -> None:
-        abandoned = await self._life.generations.close_replacement()
-        if abandoned is not None:
-            self._abandoned = abandoned
+        generations = self._life.generations
+        if self._clean and not generations.is_awaited:
+            # It goes on: `end` is called on the session that it makes.
+            generations.close()
+            return
+        self._abandoned = await generations.close_replacement()
+        if self._abandoned is not None:
             self._clean = False
 
     def _take_in_reported_error(self) -> None:

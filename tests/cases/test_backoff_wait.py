@@ -234,3 +234,15 @@ async def test_c35_timeout_round_one_run_leaves_the_session_usable() -> None:
         "A.begin A.acs(S1) A.before A.error(UnavailableError) S1.closed",
         "A.acs(S2) A.before A.after A.end(S2) S2.closed A.close(completed)",
     )
+
+
+async def test_c07_recovery_that_nobody_waits_for_goes_on_at_a_clean_end() -> None:
+    """A block that ends well while the session recovers calls `end` on the one that is made."""
+    graph, x, _ = planned_graph(Lost, 7)
+    creator, wait = CountingCreator(), LongWait(seconds=0.01)
+    session = monitored(graph, creator, spies("A", creator), recovery=attempts(3, wait))
+    async with session, anyio.create_task_group() as tasks:
+        tasks.start_soon(session.run, x)
+        await wait.begun.wait()
+        tasks.cancel_scope.cancel()
+    assert creator.log[-4:] == steps("A.acs(S2) A.end(S2) S2.closed A.close(completed)")

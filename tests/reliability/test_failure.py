@@ -34,9 +34,9 @@ ERRORS: dict[str, Callable[[str], BaseException]] = {
 }
 
 CASES: list[tuple[str, Program]] = [
-    *product(ERRORS, [drain, close_amid_runs]),
-    ("error", stop),
-    ("recoverable", stop),
+    *product(ERRORS, [drain]),
+    *product(["error", "recoverable", "end of input", "interrupt"], [close_amid_runs]),
+    *product(["error", "recoverable"], [stop]),
 ]
 """The errors, each with the programs in which it can make a difference."""
 
