@@ -1,4 +1,4 @@
-"""A session that is lost while a cancelled run cleans up."""
+"""A session that is lost while the ops of a cancelled run clean up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_c37_loss_while_a_cancelled_run_cleans_up() -> None:
         return 0
 
     with ah.Graph().as_default() as graph:
-        x, seven = slow_to_end(), ah.constant(7)
+        both, seven = [slow_to_end(), slow_to_end()], ah.constant(7)
 
     async def lose(session: ah.MonitoredSession, scope: anyio.CancelScope) -> None:
         await started.wait()
@@ -37,7 +37,7 @@ async def test_c37_loss_while_a_cancelled_run_cleans_up() -> None:
         async with anyio.create_task_group() as tasks:
             with anyio.CancelScope() as scope:
                 tasks.start_soon(lose, session, scope)
-                await session.run(x)
+                await session.run(both)
         assert scope.cancelled_caught
         assert await session.run(seven) == 7
     assert creator.calls == 2
