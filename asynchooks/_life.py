@@ -202,8 +202,8 @@ class Leaving:
         await self._do("ending runs", self._end_runs)
         if self._clean:
             await self._do("ending hooks", self._end_hooks, Phase.END)
-            # One may be left that `end` did not need, or was cancelled in waiting for.
-            await self._do("ending recovery", self._life.generations.close_replacement)
+        # One may be left that `end` did not need, or was cancelled in waiting for.
+        await self._do("ending recovery", self._life.generations.close_replacement)
         await self._do("closing the session", self._close_generation)
         await self._do("closing the sources", self._close_sources)
         await self._do("closing hooks", self._close_hooks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ class World(ah.SessionRunHook):
         self.items = self.random.choice([5, 20, 60])
         self.open = self.most_open = 0
         self.begun = self.told = 0
+        self.ends: list[ah.EndReason] = []
         with ah.Graph().as_default() as self.graph:
             connection = ah.resource(self.connect)
             source = self.random.choice([self.read, self.read_async])
@@ -32,14 +34,11 @@ class World(ah.SessionRunHook):
             step = self.kept.assign_add(ah.op(self.work)(connection, item))
             self.step = [step, ah.op(self.check)(item)]
 
-    async def connect_slowly(self) -> None:
-        self.open += 1
-        self.most_open = max(self.open, self.most_open)
-        await checkpoint()
-
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[object]:
-        await self.connect_slowly()
+        await self.dawdle()
+        self.open += 1
+        self.most_open = max(self.open, self.most_open)
         try:
             yield self
         finally:
@@ -89,6 +88,9 @@ class World(ah.SessionRunHook):
         self.told += 1
         await self.dawdle()
 
+    async def close(self, session_end: ah.SessionEnd) -> None:
+        self.ends.append(session_end.reason)
+
     async def dawdle(self) -> None:
         for _ in range(self.random.randrange(4)):
             await checkpoint()
@@ -104,10 +106,22 @@ class World(ah.SessionRunHook):
             with anyio.move_on_after(patience):
                 try:
                     await session.run(self.step)
-                except (ValueError, ah.UnavailableError):
+                except (ValueError, ah.UnavailableError, ah.RecoveryError):
                     continue
-                except ah.OutOfRangeError:
+                except (ah.OutOfRangeError, ah.RunAfterStopError, ah.SessionClosedError):
                     return
+
+    async def meddle(self, session: ah.MonitoredSession) -> None:
+        """Stops, closes or breaks the session after a while."""
+        for _ in range(self.random.randrange(30)):
+            await checkpoint()
+        match self.random.randrange(3):
+            case 0:
+                session.request_stop()
+            case 1:
+                await session.close()
+            case _:
+                session.coordinator.request_stop(KeyError("broken"))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -124,3 +138,21 @@ async def test_each_item_is_committed_exactly_once(seed: int) -> None:
             callers.start_soon(world.call, session)
     assert sorted(final.final_ops_values) == list(range(world.items))
     assert (world.begun, world.open, world.most_open) == (world.told, 0, 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_nothing_is_left_whatever_ends_it(seed: int) -> None:
+    """Stopped, closed or broken at any moment: all is paired and closed, and no item is doubled."""
+    world = World(seed)
+    final = ah.FinalOpsHook(world.kept)
+    recovery = ah.Recovery(stop=tenacity.stop_never, wait=tenacity.wait_none())
+    session = ah.MonitoredSession(world.graph, [world, final], recovery=recovery)
+    with contextlib.suppress(KeyError, ah.RecoveryError, ExceptionGroup):
+        async with session, anyio.create_task_group() as callers:
+            callers.start_soon(world.meddle, session)
+            for _ in range(world.random.choice([1, 3, 8])):
+                callers.start_soon(world.call, session)
+    clean = {ah.EndReason.COMPLETED, ah.EndReason.STOPPED}
+    assert (world.begun, world.open, world.most_open) == (world.told, 0, 1)
+    assert [reason in clean for reason in world.ends] == [final.final_ops_values is not None]
+    assert len(set(final.final_ops_values or ())) == len(final.final_ops_values or ())
