@@ -16,7 +16,7 @@ from asynchooks._backend import (
 )
 from asynchooks._closing import outlast, protect_unwinding, unwinding
 from asynchooks._coordinator import Coordinator
-from asynchooks._errors import note_once
+from asynchooks._errors import note_once, reraise
 from asynchooks._lifecycle import Phase
 from asynchooks._session import Session
 from asynchooks._stop import StopFlag
@@ -173,7 +173,7 @@ class Generation:
             protect_unwinding()
             error = self.coordinator.error if self._interrupted else None
             await self._close_coordinator_after(error or raised)
-            raise error or raised from None
+            reraise(error or raised)
         await self.coordinator.aclose()
         if self.coordinator.error is not reported:
             self.coordinator.raise_requested_exception()

@@ -45,9 +45,8 @@ class Position(Generic[T]):
         self.iterator = iterator
         self._count = 0
         self._at_hand: list[tuple[int, T]] = []
-        # What runs have taken and not committed yet, and the runs that wait at the end.
+        # What runs have taken and not committed yet.
         self._taken: dict[int, Transaction] = {}
-        self._waiting: list[Transaction] = []
         self._settled = anyio.Event()
         self._ended = False
         self._error: BaseException | None = None
@@ -102,22 +101,23 @@ class Position(Generic[T]):
             self._error = error
 
     def _may_come_back(self, transaction: Transaction) -> bool:
-        # Runs that wait here themselves do not count: nobody is to wait for one another.
-        blocked = [transaction, *self._waiting]
-        return any(holder not in blocked for holder in self._taken.values())
+        # Runs that wait themselves, at this source or another, do not count: nobody is to wait for
+        # one another.
+        holders = self._taken.values()
+        return any(holder is not transaction and not holder.waiting for holder in holders)
 
     async def _wait_for_others(self, transaction: Transaction) -> None:
-        self._waiting.append(transaction)
+        transaction.waiting += 1
         try:
             await self._settled.wait()
         finally:
-            self._waiting.remove(transaction)
+            transaction.waiting -= 1
 
     def _settle(self, number: int, item: T, *, committed: bool) -> None:
         del self._taken[number]
         if not committed:
             heapq.heappush(self._at_hand, (number, item))
-        if self._waiting:
+        if self._ended:
             self._settled.set()
             self._settled = anyio.Event()
 

@@ -75,13 +75,28 @@ class _Changes(list[Change]):
 
 
 class Transaction:
-    """One run's view of the state: all of its changes are committed at once, or none."""
+    """One run's view of the state: all of its changes are committed at once, or none.
 
-    __slots__ = ("_changes", "_current", "_settle", "_snapshot", "resources", "state")
+    Attributes:
+        state: what is changed.
+        resources: what the generation has opened, by op.
+        waiting: how many ops of the run wait at the end of a source for what others may give back.
+    """
+
+    __slots__ = (
+        "_changes",
+        "_current",
+        "_settle",
+        "_snapshot",
+        "resources",
+        "state",
+        "waiting",
+    )
 
     def __init__(self, state: SessionState, resources: Mapping[Op[Any], Any]) -> None:
         self.state: SessionState = state
         self.resources: Mapping[Op[Any], Any] = resources
+        self.waiting: int = 0
         # A commit replaces the dict of values, so this one stays as it is at the run's start.
         self._snapshot = state.values
         self._current: dict[Op[Any], Any] = {}

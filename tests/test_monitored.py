@@ -952,3 +952,17 @@ async def test_generation_that_never_ends_is_left_behind(caplog: pytest.LogCaptu
     assert hook.log[-1] == "A.close completed"
     release.set()
     await anyio.wait_all_tasks_blocked()
+
+
+async def test_error_of_set_up_keeps_its_cause() -> None:
+    """What set-up raises leaves as it was raised, its cause and its context included."""
+    cause = KeyError("cause")
+
+    class SetsUp(ah.SessionRunHook):
+        async def after_create_session(self, session: ah.Session, coord: ah.Coordinator) -> None:
+            raise ValueError("set-up") from cause
+
+    with pytest.raises(ValueError, match="set-up") as caught:
+        async with ah.MonitoredSession(ah.Graph(), [SetsUp()]):
+            pass
+    assert caught.value.__cause__ is cause

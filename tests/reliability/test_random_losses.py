@@ -156,3 +156,28 @@ async def test_nothing_is_left_whatever_ends_it(seed: int) -> None:
     assert (world.begun, world.open, world.most_open) == (world.told, 0, 1)
     assert [reason in clean for reason in world.ends] == [final.final_ops_values is not None]
     assert len(set(final.final_ops_values or ())) == len(final.final_ops_values or ())
+
+
+async def read_slowly() -> AsyncIterator[int]:
+    for item in range(3):
+        await checkpoint()
+        yield item
+
+
+@pytest.mark.parametrize("callers", [2, 3, 5])
+async def test_sources_that_end_together_keep_nobody_waiting(callers: int) -> None:
+    """Runs that each hold what another one lacks do not wait for one another for ever."""
+    with ah.Graph().as_default() as graph:
+        both = [ah.from_iterable(read_slowly).get_next() for _ in range(2)]
+    pairs: list[list[int]] = []
+
+    async def call(session: ah.MonitoredSession) -> None:
+        with contextlib.suppress(ah.OutOfRangeError):
+            while True:
+                pairs.append(await session.run(both))
+
+    with anyio.fail_after(5):
+        async with ah.MonitoredSession(graph) as session, anyio.create_task_group() as tasks:
+            for _ in range(callers):
+                tasks.start_soon(call, session)
+    assert [sorted(items) for items in zip(*pairs, strict=True)] == [[0, 1, 2], [0, 1, 2]]
