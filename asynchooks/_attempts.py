@@ -12,8 +12,8 @@ from asynchooks._flight import Flight
 from asynchooks._generations import Generations
 from asynchooks._host import Generation
 
-Work = Callable[[Generation, Flight], Awaitable[Any]]
-"""One attempt on one generation."""
+Work = Callable[..., Awaitable[Any]]
+"""One attempt; takes the generation's session, the flight, and what `Attempts.make` was given."""
 
 
 class Attempts:
@@ -28,11 +28,12 @@ class Attempts:
         self._generations = generations
         self._failures = failures
 
-    async def make(self, work: Work, *, retry: bool) -> Any:
+    async def make(self, work: Work, *args: Any, retry: bool) -> Any:
         """Awaits `work` on the live generation, again on the next one if that one is lost.
 
         Args:
             work: one attempt.
+            *args: what it is given as well.
             retry: whether the caller's options let it be repeated.
 
         Raises:
@@ -48,7 +49,7 @@ class Attempts:
             flight = Flight(generation.coordinator, generation.session, retry)
             try:
                 with flight:
-                    return await work(generation, flight)
+                    return await work(generation.session, flight, *args)
                 raise flight.interrupted_by()
             except Exception as error:
                 # A cancellation that came meanwhile leaves, with this error as its context.

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from contextvars import Context
-from types import TracebackType
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -17,62 +17,58 @@ _asyncio_tasks: set[asyncio.Task[None]] = set()
 
 
 class Interruption(Protocol):
-    """A context manager whose block can be cancelled from outside; it catches just that.
+    """A stretch of the current task, from now to `end`, that can be cancelled from outside.
 
     Attributes:
-        before: what `native_cancellations` was at the start of the block.
+        before: what `native_cancellations` was at its start.
     """
 
     before: int
 
-    def __enter__(self) -> object:
-        """Starts the block."""
-        ...
+    def end(self, error: BaseException | None) -> bool:
+        """Ends it.
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        """Ends the block."""
+        Args:
+            error: what leaves it, if anything does.
+
+        Returns:
+            Whether `error` is this cancellation and nothing else, and so is not to leave.
+        """
         ...
 
     def cancel(self) -> None:
-        """Cancels the block."""
+        """Cancels it."""
         ...
 
     def check(self) -> None:
-        """Raises a native cancellation that something in the block has swallowed."""
+        """Raises a native cancellation that something in it has swallowed."""
         ...
 
 
 def interruption_factory() -> Callable[[], Interruption]:
-    """Returns what makes a block interruptible on the running event loop.
+    """Returns what starts an interruption on the running event loop.
 
     On trio that is a cancel scope; on asyncio a native cancellation, at a tenth of the cost.
     """
-    return _NativeInterruption if _on_asyncio() else _ScopeInterruption
+    if _on_asyncio():
+        return partial(_NativeInterruption, asyncio.get_running_loop())
+    import trio
+
+    return partial(_ScopeInterruption, trio.CancelScope)
 
 
 class _ScopeInterruption:
     __slots__ = ("_scope", "before")
 
-    def __init__(self) -> None:
-        self._scope = anyio.CancelScope()
+    def __init__(self, make_scope: Callable[[], Any]) -> None:
+        self._scope = make_scope()
+        self._scope.__enter__()
         self.before = 0
 
-    def __enter__(self) -> _ScopeInterruption:
-        self._scope.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return self._scope.__exit__(exc_type, exc, traceback)
+    def end(self, error: BaseException | None) -> bool:
+        kind = None if error is None else type(error)
+        traceback = None if error is None else error.__traceback__
+        return bool(self._scope.__exit__(kind, error, traceback))
 
     def cancel(self) -> None:
         self._scope.cancel()
@@ -82,35 +78,27 @@ class _ScopeInterruption:
 
 
 class _NativeInterruption:
-    __slots__ = ("_cancelled", "_left", "_task", "before")
+    __slots__ = ("_cancelled", "_left", "_loop", "_task", "before")
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        task = asyncio.current_task(loop)
+        assert task is not None
+        self._loop = loop
+        self._task: asyncio.Task[Any] = task
         self._cancelled = False
         self._left = False
-        self.before = 0
-
-    def __enter__(self) -> _NativeInterruption:
-        task = asyncio.current_task()
-        assert task is not None
-        self._task: asyncio.Task[Any] = task
         self.before = task.cancelling()
-        return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def end(self, error: BaseException | None) -> bool:
         self._left = True
         if not self._cancelled:
-            if exc is None:
+            if error is None:
                 self.check()
             return False
         others = self._task.uncancel() > self.before
         # A scope that is cancelled as well would not know this cancellation for its own; it sends
         # another one.
-        return isinstance(exc, asyncio.CancelledError) and (not others or _is_scope_cancelled())
+        return isinstance(error, asyncio.CancelledError) and (not others or _is_scope_cancelled())
 
     def check(self) -> None:
         # Asyncio delivers a cancellation only once; that of a scope comes again by itself.
@@ -118,9 +106,9 @@ class _NativeInterruption:
             raise asyncio.CancelledError
 
     def cancel(self) -> None:
-        if self._task is asyncio.current_task():
+        if self._task is asyncio.current_task(self._loop):
             # It could leave the block before the cancellation is delivered.
-            asyncio.get_running_loop().call_soon(self._deliver)
+            self._loop.call_soon(self._deliver)
         else:
             self._deliver()
 
@@ -154,7 +142,10 @@ Counter = Callable[[], int]
 
 def counter_factory() -> Callable[[], Counter]:
     """Returns what makes a counter for the current task, on the running event loop."""
-    return _asyncio_counter if _on_asyncio() else _trio_counter
+    if not _on_asyncio():
+        return _trio_counter
+    # To look the loop up costs more than all the rest.
+    return partial(_asyncio_counter, asyncio.get_running_loop())
 
 
 def scope_check() -> Callable[[], bool]:
@@ -162,7 +153,11 @@ def scope_check() -> Callable[[], bool]:
 
     On asyncio nothing that matters ever does: what interrupts a run there is thrown at once.
     """
-    return _never if _on_asyncio() else _is_scope_cancelled
+    if _on_asyncio():
+        return _never
+    import trio
+
+    return lambda: trio.current_effective_deadline() == -math.inf
 
 
 def native_cancellations() -> int:
@@ -200,8 +195,8 @@ def is_cancellation(error: BaseException) -> bool:
     return isinstance(error, anyio.get_cancelled_exc_class())
 
 
-def _asyncio_counter() -> Counter:
-    task = asyncio.current_task()
+def _asyncio_counter(loop: asyncio.AbstractEventLoop) -> Counter:
+    task = asyncio.current_task(loop)
     return task.cancelling if task is not None else _no_cancellations
 
 

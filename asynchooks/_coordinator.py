@@ -70,13 +70,18 @@ class Coordinator:
         self._host: int | None = None
 
     @property
+    def has_report(self) -> bool:
+        """Whether an error was reported, of either kind."""
+        return self._error is not None or self._clean_stop is not None
+
+    @property
     def joined(self) -> bool:
         """Whether `join` has waited for the tasks."""
         return self._joined
 
     @property
     def interruption(self) -> Callable[[], Interruption]:
-        """Makes a block that can be interrupted, in the event loop in which this was entered."""
+        """Starts what can be interrupted, in the event loop in which this was entered."""
         return self._interruption
 
     @property
@@ -91,8 +96,7 @@ class Coordinator:
 
     def should_stop(self) -> bool:
         """Tells whether tasks are to end: a stop was requested or the generation ends."""
-        stopped = self._error is not None or self._clean_stop is not None
-        return stopped or self._ending or self._stop_flag.requested
+        return self.has_report or self._ending or self._stop_flag.requested
 
     def request_stop(self, error: BaseException | None = None) -> None:
         """Asks everybody to stop.
@@ -283,7 +287,8 @@ class Coordinator:
     def land(self, flight: Interruptible) -> None:
         """Ends `take_off`."""
         self._flights.discard(flight)
-        self._tell()
+        if self._news is not None:
+            self._tell()
 
     def all_landed(self) -> bool:
         """Tells whether nothing is in flight."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from time import perf_counter
 from typing import Any
 
-from asynchooks._backend import raise_if_cancelled
+from asynchooks._backend import Counter, raise_if_cancelled
 from asynchooks._errors import reraise
 from asynchooks._evaluation import error_of, evaluate_other
 from asynchooks._graph import OpKind
@@ -15,15 +15,18 @@ from asynchooks._plan import Plan
 from asynchooks._state import Transaction
 from asynchooks._workers import Workers
 
+# To read a member off its enum costs about as much as an op that does nothing.
+_ASYNC, _INTERNAL = OpKind.ASYNC, OpKind.INTERNAL
 
-async def execute(
+
+def execute(
     plan: Plan,
     fed_values: Iterable[Any],
     transaction: Transaction | None,
     pace: Pace,
-    cancellations: int,
-) -> list[Any]:
-    """Evaluates the ops of a plan.
+    counter: Counter,
+) -> Awaitable[list[Any]]:
+    """Evaluates the ops of a plan when awaited.
 
     When an op fails, those under way are cancelled and awaited and no other one is started.
 
@@ -32,7 +35,7 @@ async def execute(
         fed_values: the values of `plan.fed`.
         transaction: what stateful ops read and change; None if there are none.
         pace: is asked now and then whether to let other tasks run.
-        cancellations: what `native_cancellations` was at the start of the run.
+        counter: that of the current task.
 
     Returns:
         The values of all ops in the plan's order; those that nobody takes any more are dropped.
@@ -46,9 +49,12 @@ async def execute(
     if plan.fed:
         for op, value in zip(plan.fed, fed_values, strict=True):
             values[op] = value
-    if not plan.concurrent:
-        await _evaluate_line(plan, values, pace, cancellations)
-        return values
+    if plan.concurrent:
+        return _evaluate_concurrently(plan, values, pace)
+    return _evaluate_line(plan, values, pace, counter)
+
+
+async def _evaluate_concurrently(plan: Plan, values: list[Any], pace: Pace) -> list[Any]:
     workers = Workers(plan, values, pace)
     try:
         await workers.run()
@@ -65,15 +71,17 @@ async def execute(
     return values
 
 
-async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, cancellations: int) -> None:
-    op, counter = 0, pace.counter()
+async def _evaluate_line(
+    plan: Plan, values: list[Any], pace: Pace, counter: Counter
+) -> list[Any]:
+    op, cancellations = 0, counter()
     try:
         for (op, kind, call, arguments, _, _), done_with in plan.line:
             if perf_counter() >= pace.turn_ends:
                 await pace.checkpoint()
-            if kind is OpKind.ASYNC:
+            if kind is _ASYNC:
                 values[op] = await call(*arguments(values))
-            elif kind is OpKind.INTERNAL:
+            elif kind is _INTERNAL:
                 values[op] = call(*arguments(values))
             else:
                 values[op] = await evaluate_other(kind, call, arguments(values))
@@ -86,3 +94,4 @@ async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, cancellation
         if leaving is error:
             raise
         reraise(leaving)
+    return values

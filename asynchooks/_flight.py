@@ -9,6 +9,9 @@ from typing import Protocol
 from asynchooks._backend import Interruption
 from asynchooks._lifecycle import Phase
 
+# To read a member off its enum costs as much as half an attempt's bookkeeping.
+_BODY, _RUN, _AFTER_RUN = Phase.BODY, Phase.RUN, Phase.AFTER_RUN
+
 
 class Interruptible(Protocol):
     """Something that is under way until an error is reported elsewhere."""
@@ -23,7 +26,7 @@ class Airspace(Protocol):
 
     @property
     def interruption(self) -> Callable[[], Interruption]:
-        """Makes a block that can be interrupted."""
+        """Starts what can be interrupted."""
         ...
 
     @property
@@ -49,12 +52,13 @@ class Yields(Protocol):
 
 
 class Flight:
-    """One attempt, as a context manager, that an error reported elsewhere interrupts.
+    """One attempt, from when it is made to the end of its block, that reported errors interrupt.
 
     It is not interrupted while hooks look at what it has committed. When it is interrupted, the
     block is left without an error.
 
     Attributes:
+        phase: where the attempt is; changed by `enter`.
         retry: whether the attempt may be repeated, as far as its options say.
         after_run_error: what an `after_run` raised, if any: then the attempt is not repeated.
     """
@@ -62,15 +66,15 @@ class Flight:
     __slots__ = (
         "_airspace",
         "_interrupted",
-        "_phase",
         "_scope",
         "_session",
         "after_run_error",
+        "phase",
         "retry",
     )
 
     def __init__(self, airspace: Airspace, session: Yields, retry: bool) -> None:
-        """Makes an attempt that has not started.
+        """Starts an attempt; the block follows at once.
 
         Args:
             airspace: where it is registered.
@@ -79,15 +83,14 @@ class Flight:
         """
         self._airspace = airspace
         self._session = session
-        self._scope = airspace.interruption()
-        self._phase = Phase.BODY
+        self.phase = _BODY
         self._interrupted = False
         self.retry = retry
         self.after_run_error: BaseException | None = None
+        self._scope = airspace.interruption()
+        airspace.take_off(self)
 
     def __enter__(self) -> Flight:
-        self._scope.__enter__()
-        self._airspace.take_off(self)
         return self
 
     def __exit__(
@@ -95,14 +98,9 @@ class Flight:
         exc_type: type[BaseException] | None,
         exc: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool | None:
+    ) -> bool:
         self._airspace.land(self)
-        return self._scope.__exit__(exc_type, exc, traceback)
-
-    @property
-    def phase(self) -> Phase:
-        """Where the attempt is."""
-        return self._phase
+        return self._scope.end(exc)
 
     def enter(self, phase: Phase) -> None:
         """Goes on to another phase.
@@ -111,19 +109,19 @@ class Flight:
             BaseException: what was reported meanwhile, or a cancellation that a hook has swallowed,
                 before a run starts.
         """
-        self._phase = phase
-        if phase is Phase.RUN:
+        self.phase = phase
+        if phase is _RUN:
             self._scope.check()
         error = self._airspace.error
-        if error is None or phase is Phase.AFTER_RUN:
+        if error is None or phase is _AFTER_RUN:
             return
-        if phase is not Phase.BODY:
+        if phase is not _BODY:
             raise error
         self.interrupt()
 
     def interrupt(self, *, even_if_committed: bool = False) -> None:
         """Cancels what the attempt is doing, unless hooks are looking at what it committed."""
-        if even_if_committed or self._phase is not Phase.AFTER_RUN:
+        if even_if_committed or self.phase is not _AFTER_RUN:
             self._interrupted = True
             self._scope.cancel()
             self._session.yield_soon()

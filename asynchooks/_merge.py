@@ -18,7 +18,7 @@ class Merge:
         fetches: the caller's fetches, then those that were added, in order.
         feeds: the values by op; None if nothing is fed.
         options: the merged options; None if nobody asks for any.
-        places: for each hook that was added, where its results stand; None if it fetches nothing.
+        places: where the results of each hook that fetches something stand, by its number.
     """
 
     __slots__ = ("_feeders", "_graph", "_original", "feeds", "fetches", "options", "places")
@@ -35,14 +35,15 @@ class Merge:
         self._original = original
         self.fetches = [original.fetches] if increment is None else [original.fetches, increment]
         self.options = original.options
-        self.places: list[int | None] = []
+        self.places: dict[int, int] = {}
         self.feeds: dict[Op[Any], Any] | None = None
         self._feeders: dict[Op[Any], str] = {}
 
-    def add(self, party: str, requested: object) -> None:
+    def add(self, hook: int, party: str, requested: object) -> None:
         """Adds what a hook asks for.
 
         Args:
+            hook: its number.
             party: what messages call it.
             requested: what its `before_run` returned.
 
@@ -57,11 +58,9 @@ class Merge:
             )
         if requested.feed_dict is not None or requested.options is not None:
             self._add_inputs(party, requested)
-        if requested.fetches is None:
-            self.places.append(None)
-            return
-        self.places.append(len(self.fetches))
-        self.fetches.append(requested.fetches)
+        if requested.fetches is not None:
+            self.places[hook] = len(self.fetches)
+            self.fetches.append(requested.fetches)
 
     def add_caller_feeds(self) -> None:
         """Adds the feeds of the caller.
@@ -73,10 +72,8 @@ class Merge:
             self._add_feeds("the caller", self._original.feed_dict)
 
     def culprit(self) -> int | None:
-        """Returns which of the hooks that were added fetches what cannot be fetched, if any."""
-        for hook, place in enumerate(self.places):
-            if place is None:
-                continue
+        """Returns the number of the hook that fetches what cannot be fetched, if one does."""
+        for hook, place in self.places.items():
             try:
                 parse_fetches(self._graph, self.fetches[place])
             except (TypeError, ValueError):

@@ -227,12 +227,9 @@ class MonitoredSession:
         if self._life.stop_flag.requested:
             raise RunAfterStopError("run() after a stop was requested; ask should_stop() first")
         self._check_request(fetches, feed_dict, options)
-        args = SessionRunArgs(fetches, feed_dict, options)
-
-        async def attempt(generation: Generation, flight: Flight) -> Any:
-            return await run_step(self._life.environment, generation.session, args, flight)
-
-        return await self._attempts.make(attempt, retry=options is None or options.retry)
+        request = (self._life.environment, fetches, feed_dict, options)
+        retry = options is None or options.retry
+        return await self._attempts.make(run_step, *request, retry=retry)
 
     async def run_step_fn(self, step_fn: Callable[[StepContext], Awaitable[T]]) -> T:
         """Calls a step function, which may run several times, with and without hooks.
@@ -254,13 +251,12 @@ class MonitoredSession:
         check_step_fn(step_fn)
         attempts = count()
 
-        async def attempt(generation: Generation, flight: Flight) -> Any:
+        async def attempt(session: Session, flight: Flight) -> Any:
             async def run_with_hooks(args: SessionRunArgs) -> Any:
                 self._check_request(args.fetches, args.feed_dict, args.options)
-                return await run_step(self._life.environment, generation.session, args, flight)
+                return await run_step(session, flight, self._life.environment, *args)
 
             repeated = next(attempts) > 0
-            session = generation.session
             context = StepContext(session, run_with_hooks, self._life.stop_flag, repeated=repeated)
             return await awaitable_of(step_fn, context)
 
@@ -269,17 +265,22 @@ class MonitoredSession:
 
     def _admit(self, method: str) -> None:
         refuse_reentrance(self, method)
-        self._life.lifecycle.require_open()
-        self._life.raise_reported_error()
-        if self._life.clean_stop is not None:
-            reraise(self._life.clean_stop)
+        life = self._life
+        if life.lifecycle.phase is not _OPEN:
+            life.lifecycle.require_open()
+        generation = life.generations.current
+        if generation is not None and generation.coordinator.has_report:
+            life.raise_reported_error()
+            if life.clean_stop is not None:
+                reraise(life.clean_stop)
 
     def _check_request(self, fetches: object, feed_dict: object, options: object) -> None:
         # Before any hook has run, so that bad input changes nothing.
         check_fetches(self._life.graph, fetches)
         if feed_dict is not None:
             parse_feeds(self._life.graph, feed_dict)
-        check_options(options)
+        if options is not None:
+            check_options(options)
 
     def _generation(self) -> Generation:
         self._life.lifecycle.require_open()
@@ -304,6 +305,9 @@ class MonitoredSession:
             self._closed.set()
         if leaving is not None and leaving is not error:
             raise leaving
+
+
+_OPEN = SessionPhase.OPEN
 
 
 def _check_arguments(creator: object, recovery: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from time import perf_counter
 
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
@@ -31,11 +32,11 @@ class Pace:
         self.counter = counter_factory()
         self.is_scope_cancelled = scope_check()
 
-    async def checkpoint(self) -> None:
-        """Raises a pending cancellation; lets other tasks run if that was long ago."""
-        if perf_counter() < self.turn_ends:
-            await checkpoint_if_cancelled()
-            return
+    def checkpoint(self) -> Awaitable[None]:
+        """Raises a pending cancellation when awaited; lets others run if that was long ago."""
+        return checkpoint_if_cancelled() if perf_counter() < self.turn_ends else self._yield()
+
+    async def _yield(self) -> None:
         try:
             await checkpoint()
         finally:

@@ -42,26 +42,26 @@ class Plan:
     """How to evaluate some ops, given the values of some others.
 
     Attributes:
-        ops: all that have a value in the run, each once. The list of values has one place more, for
-            the transaction.
+        ops: all that have a value in the run, each once; first those whose values are wanted, in
+            the order in which they are. The list of values has one place more, for the transaction.
         steps: for each op how to evaluate it; None if its value is given.
+        first: the steps that wait for nothing.
         waiting: for each op, how many ops it waits for.
         uses: for each op, how many calls take its value, and one more if it is fetched.
         line: the steps in an order in which each comes after those that it waits for, each with the
             ops whose values nobody takes after it.
         fed: the ops whose values are given, in the order in which they are given.
-        fetched: the ops whose values are wanted, in the order in which they are wanted.
         concurrent: whether ops that may suspend can be ready at the same time.
         stateful: whether an op reads or changes state.
     """
 
     ops: tuple[Op[Any], ...]
     steps: tuple[Step | None, ...]
+    first: tuple[Step, ...]
     waiting: tuple[int, ...]
     uses: tuple[int, ...]
     line: tuple[tuple[Step, tuple[int, ...]], ...]
     fed: tuple[int, ...]
-    fetched: tuple[int, ...]
     concurrent: bool
     stateful: bool
 
@@ -70,7 +70,7 @@ def compile_plan(fetched: Iterable[Op[Any]], fed: Iterable[Op[Any]]) -> Plan:
     """Plans a run.
 
     Args:
-        fetched: the ops whose values are wanted.
+        fetched: the ops whose values are wanted, each once.
         fed: the ops whose values are given; what only they need is not evaluated.
 
     Raises:
@@ -84,10 +84,12 @@ class _Compiler:
     def __init__(self, fetched: tuple[Op[Any], ...], fed: tuple[Op[Any], ...]) -> None:
         self._fed_ops = frozenset(fed)
         needed = _needed(fetched, self._fed_ops)
-        self._index = {op: number for number, op in enumerate(needed)}
-        for op in fed:
+        self._index = {op: number for number, op in enumerate(fetched)}
+        for op in (*needed, *fed):
             self._index.setdefault(op, len(self._index))
-        self._fetched = self._indices(fetched)
+        # Ops start in this order as far as they are free to.
+        self._order = self._indices(tuple(needed))
+        self._fetched = len(fetched)
         self._fed = self._indices(fed)
         self._before = [self._waits_for(op) for op in self._index]
         self._successors = self._inverted()
@@ -95,17 +97,21 @@ class _Compiler:
     def plan(self) -> Plan:
         ops = tuple(self._index)
         steps = tuple(self._step(op, number) for op, number in self._index.items())
-        order, depths = self._sorted(steps)
+        waiting = tuple(len(each) for each in self._before)
+        first = tuple(
+            step for step in map(steps.__getitem__, self._order) if step and not waiting[step.op]
+        )
+        order, depths = _sorted(steps, first, waiting)
         uses = self._uses(steps)
         levels = [depths[step.op] for step in order if _may_suspend(step)]
         return Plan(
             ops=ops,
             steps=steps,
-            waiting=tuple(len(each) for each in self._before),
+            first=first,
+            waiting=waiting,
             uses=tuple(uses),
             line=_with_last_uses(order, uses),
             fed=self._fed,
-            fetched=self._fetched,
             # Ops that suspend follow one another in a single line exactly if each has as many of
             # them on the longest way to it as no other has.
             concurrent=len(set(levels)) < len(levels),
@@ -132,34 +138,17 @@ class _Compiler:
 
     def _inverted(self) -> list[list[int]]:
         successors: list[list[int]] = [[] for _ in self._before]
-        for number, before in enumerate(self._before):
-            for each in before:
+        for number in self._order:
+            for each in self._before[number]:
                 successors[each].append(number)
         return successors
-
-    def _sorted(self, steps: tuple[Step | None, ...]) -> tuple[list[Step], list[int]]:
-        order: list[Step] = []
-        depths = [0] * len(steps)
-        waiting = [len(each) for each in self._before]
-        ready = deque(step for step in steps if step is not None and not waiting[step.op])
-        while ready:
-            step = ready.popleft()
-            order.append(step)
-            depths[step.op] += _may_suspend(step)
-            for successor in step.successors:
-                depths[successor] = max(depths[successor], depths[step.op])
-                waiting[successor] -= 1
-                following = steps[successor]
-                if not waiting[successor] and following is not None:
-                    ready.append(following)
-        return order, depths
 
     def _uses(self, steps: tuple[Step | None, ...]) -> list[int]:
         uses = [0] * len(steps)
         for step in steps:
             for each in step.inputs if step is not None else ():
                 uses[each] += 1
-        for each in self._fetched:
+        for each in range(self._fetched):
             uses[each] += 1
         return uses
 
@@ -180,6 +169,26 @@ def _needed(fetched: tuple[Op[Any], ...], fed: frozenset[Op[Any]]) -> dict[Op[An
             )
         pending.extend(reversed((*op.inputs, *op.control_inputs)))
     return needed
+
+
+def _sorted(
+    steps: tuple[Step | None, ...], first: tuple[Step, ...], waiting: tuple[int, ...]
+) -> tuple[list[Step], list[int]]:
+    order: list[Step] = []
+    depths = [0] * len(steps)
+    left = list(waiting)
+    ready = deque(first)
+    while ready:
+        step = ready.popleft()
+        order.append(step)
+        depths[step.op] += _may_suspend(step)
+        for successor in step.successors:
+            depths[successor] = max(depths[successor], depths[step.op])
+            left[successor] -= 1
+            following = steps[successor]
+            if not left[successor] and following is not None:
+                ready.append(following)
+    return order, depths
 
 
 def _may_suspend(step: Step) -> bool:

@@ -12,6 +12,7 @@ from asynchooks._structure import Build
 
 _MOST_KEPT = 1024
 _PLAN = object()
+_LEAVES = (Op, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,7 @@ def _compiled(graph: Graph, fetches: Fetches, fed: tuple[Op[Any], ...]) -> Reque
     if plan is None:
         plan = compile_plan(fetches.ops, fed)
         _keep(graph, key, plan)
-    places = plan.fetched
-    build = fetches.build
-    return Request(plan, lambda values: build([values[place] for place in places]))
+    return Request(plan, fetches.build)
 
 
 def _keep(graph: Graph, key: object, value: object) -> None:
@@ -70,7 +69,7 @@ def _keep(graph: Graph, key: object, value: object) -> None:
 
 
 def _is_immutable(fetches: object) -> bool:
+    if isinstance(fetches, _LEAVES):
+        return True
     # A named tuple is equal to a tuple, but its results are not.
-    if type(fetches) is tuple:
-        return all(map(_is_immutable, cast("tuple[object, ...]", fetches)))
-    return isinstance(fetches, Op | str)
+    return type(fetches) is tuple and all(map(_is_immutable, cast("tuple[object, ...]", fetches)))

@@ -18,7 +18,6 @@ from asynchooks._graph import Graph, Op, chosen_graph
 from asynchooks._lifecycle import Lifecycle, SessionPhase
 from asynchooks._options import RunOptions, check_options
 from asynchooks._pace import Pace
-from asynchooks._plan import Plan
 from asynchooks._requests import compile_request
 from asynchooks._resources import OpenResources
 from asynchooks._state import SessionState, Transaction
@@ -136,13 +135,14 @@ class Session:
         pace = self._open_pace()
         feeds = _NO_FEEDS if feed_dict is None else parse_feeds(self._graph, feed_dict)
         request = compile_request(self._graph, fetches, tuple(feeds))
-        check_options(options)
+        if options is not None:
+            check_options(options)
         await pace.checkpoint()
         counter = pace.counter()
         cancellations = counter()
-        transaction = self._transaction(request.plan)
-        evaluation: Awaitable[list[Any]]
-        evaluation = execute(request.plan, feeds.values(), transaction, pace, cancellations)
+        plan = request.plan
+        transaction = Transaction(self._state, self._resources.values) if plan.stateful else None
+        evaluation = execute(plan, feeds.values(), transaction, pace, counter)
         try:
             if options is not None and options.timeout is not None:
                 evaluation = _within(options.timeout, evaluation)
@@ -166,13 +166,10 @@ class Session:
         self._open_pace().turn_ends = 0.0
 
     def _open_pace(self) -> Pace:
-        if self._lifecycle.phase is not SessionPhase.OPEN:
+        if self._lifecycle.phase is not _OPEN:
             self._lifecycle.require_open()
         assert self._pace is not None
         return self._pace
-
-    def _transaction(self, plan: Plan) -> Transaction | None:
-        return Transaction(self._state, self._resources.values) if plan.stateful else None
 
 
 async def _within(limit: float, evaluation: Awaitable[list[Any]]) -> list[Any]:
@@ -185,3 +182,4 @@ async def _within(limit: float, evaluation: Awaitable[list[Any]]) -> list[Any]:
 
 
 _NO_FEEDS: dict[Op[Any], Any] = {}
+_OPEN = SessionPhase.OPEN

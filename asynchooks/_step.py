@@ -18,6 +18,9 @@ from asynchooks._merge import Merge
 from asynchooks._options import RunOptions
 from asynchooks._session import Session
 
+# To read a member off its enum costs as much as to call a hook.
+_BEFORE_RUN, _RUN, _AFTER_RUN, _BODY = Phase.BEFORE_RUN, Phase.RUN, Phase.AFTER_RUN, Phase.BODY
+
 
 @dataclass(frozen=True, slots=True)
 class StepEnvironment:
@@ -41,15 +44,22 @@ class StepEnvironment:
 
 
 async def run_step(
-    environment: StepEnvironment, session: Session, args: SessionRunArgs, flight: Flight
+    session: Session,
+    flight: Flight,
+    environment: StepEnvironment,
+    fetches: Any,
+    feed_dict: Any,
+    options: RunOptions | None,
 ) -> Any:
     """Runs what the caller and the hooks ask for.
 
     Args:
-        environment: what all runs have in common.
         session: the raw session of the generation.
-        args: what the caller asks for.
         flight: is told how far the attempt is.
+        environment: what all runs have in common.
+        fetches: what the caller asks for.
+        feed_dict: what the caller feeds.
+        options: the caller's options.
 
     Returns:
         The results of the caller's fetches.
@@ -58,21 +68,25 @@ async def run_step(
         BaseException: what a hook or the run raised, after `on_run_error` was called on each hook
             whose `before_run` returned and whose `after_run` was not called.
     """
-    merge = Merge(session.graph, args, environment.increment)
     if environment.hooks.runs:
-        return await _Step(environment, session, args, flight, merge).run()
-    flight.enter(Phase.RUN)
-    merge.add_caller_feeds()
-    results = await session.run(tuple(merge.fetches), merge.feeds, merge.options)
+        args = SessionRunArgs(fetches, feed_dict, options)
+        return await _Step(session, flight, environment, args).run()
+    increment = environment.increment
+    flight.enter(_RUN)
+    if increment is None:
+        result = await session.run(fetches, feed_dict, options)
+    else:
+        result, _ = await session.run((fetches, increment), feed_dict, options)
     environment.committed()
-    flight.enter(Phase.BODY)
-    return results[0]
+    flight.enter(_BODY)
+    return result
 
 
 class _Step:
     """One attempt with hooks."""
 
     __slots__ = (
+        "_args",
         "_begun",
         "_called",
         "_context",
@@ -86,18 +100,19 @@ class _Step:
 
     def __init__(
         self,
-        environment: StepEnvironment,
         session: Session,
-        args: SessionRunArgs,
         flight: Flight,
-        merge: Merge,
+        environment: StepEnvironment,
+        args: SessionRunArgs,
     ) -> None:
-        self._environment = environment
-        self._hooks = environment.hooks.runs
         self._session = session
         self._flight = flight
-        self._merge = merge
+        self._environment = environment
+        self._hooks = environment.hooks.runs
+        self._args = args
         self._context = SessionRunContext(args, session, environment.request_stop)
+        # There once a hook asks for something.
+        self._merge: Merge | None = None
         # How many hooks' before_run has returned, how many of these were told the outcome, and the
         # one that is being called.
         self._begun = 0
@@ -108,10 +123,11 @@ class _Step:
         with CallingHooks(self._environment.owner) as calling:
             try:
                 await self._before()
+                fetches, feeds, options = self._merged()
                 calling.active = False
-                results = await self._evaluate()
+                results = await self._session.run(fetches, feeds, options)
                 calling.active = True
-                await self._after(results)
+                await self._after(results, options)
             except BaseException as error:
                 calling.active = True
                 leaving = await self._failed(error)
@@ -121,45 +137,56 @@ class _Step:
         return results[0]
 
     async def _before(self) -> None:
-        self._flight.enter(Phase.BEFORE_RUN)
+        self._flight.enter(_BEFORE_RUN)
+        context = self._context
         for hook in self._hooks:
             requested = None
             if hook.before_run is not None:
                 self._called = hook
-                requested = await hook.before_run(self._context)
+                requested = await hook.before_run(context)
                 self._called = None
             self._begun += 1
-            if requested is None:
-                self._merge.places.append(None)
-            else:
-                self._merge.add(self._environment.hooks.label(hook), requested)
-        self._merge.add_caller_feeds()
+            if requested is not None:
+                self._add(hook, requested)
 
-    async def _evaluate(self) -> Any:
-        merge = self._merge
-        self._flight.enter(Phase.RUN)
+    def _add(self, hook: RunCalls, requested: object) -> None:
+        environment = self._environment
+        if self._merge is None:
+            self._merge = Merge(self._session.graph, self._args, environment.increment)
+        self._merge.add(self._begun - 1, environment.hooks.label(hook), requested)
+
+    def _merged(self) -> tuple[tuple[Any, ...], Any, RunOptions | None]:
+        merge, args, increment = self._merge, self._args, self._environment.increment
+        if merge is not None:
+            merge.add_caller_feeds()
+        self._flight.enter(_RUN)
+        if merge is None:
+            fetches = (args.fetches,) if increment is None else (args.fetches, increment)
+            return fetches, args.feed_dict, args.options
         if merge.options is not None:
             self._flight.retry = merge.options.retry
-        return await self._session.run(tuple(merge.fetches), merge.feeds, merge.options)
+        return tuple(merge.fetches), merge.feeds, merge.options
 
-    async def _after(self, results: Any) -> None:
+    async def _after(self, results: Any, options: RunOptions | None) -> None:
         self._environment.committed()
-        self._flight.enter(Phase.AFTER_RUN)
-        options = self._merge.options or _NO_OPTIONS
-        nothing = SessionRunValues(None, options)
-        for hook, place in zip(self._hooks, self._merge.places, strict=True):
+        self._flight.enter(_AFTER_RUN)
+        options = options or _NO_OPTIONS
+        context, nothing = self._context, SessionRunValues(None, options)
+        places = _NOWHERE if self._merge is None else self._merge.places
+        for hook in self._hooks:
+            place = places.get(self._told)
             self._told += 1
             if hook.after_run is not None:
                 self._called = hook
                 values = nothing if place is None else SessionRunValues(results[place], options)
-                await hook.after_run(self._context, values)
+                await hook.after_run(context, values)
                 self._called = None
-        self._flight.enter(Phase.BODY)
+        self._flight.enter(_BODY)
 
     async def _failed(self, error: BaseException) -> BaseException:
         self._note_origin(bare(error))
         reason = self._flight.reason(error)
-        if self._flight.phase is Phase.AFTER_RUN:
+        if self._flight.phase is _AFTER_RUN:
             self._flight.after_run_error = reason
         steps = [
             (hook.on_run_error.name, partial(hook.on_run_error, self._context, reason))
@@ -175,10 +202,11 @@ class _Step:
         hooks = self._environment.hooks
         if self._called is not None:
             note_once(error, f"raised by {hooks.label(self._called, self._flight.phase)}")
-        elif self._flight.phase is Phase.RUN and isinstance(error, TypeError | ValueError):
-            culprit = self._merge.culprit()
+        elif self._flight.phase is _RUN and isinstance(error, TypeError | ValueError):
+            culprit = self._merge.culprit() if self._merge is not None else None
             if culprit is not None:
                 note_once(error, f"asked for by {hooks.label(self._hooks[culprit])}")
 
 
 _NO_OPTIONS = RunOptions()
+_NOWHERE: dict[int, int] = {}

@@ -8,28 +8,30 @@ import anyio
 
 
 class StopFlag:
-    """Is set once and stays set; can be waited for and listened to."""
+    """Is set once and stays set; can be waited for and listened to.
 
-    __slots__ = ("_event", "_listeners")
+    Attributes:
+        requested: whether it is set.
+    """
+
+    __slots__ = ("_event", "_listeners", "requested")
 
     def __init__(self) -> None:
+        self.requested = False
         self._event = anyio.Event()
         self._listeners: list[Callable[[], None]] = []
 
-    @property
-    def requested(self) -> bool:
-        """Whether it is set."""
-        return self._event.is_set()
-
     def request(self) -> None:
         """Sets it, wakes who waits for it and calls the listeners."""
+        self.requested = True
         self._event.set()
         for listener in self._listeners:
             listener()
 
     def clear(self) -> None:
         """Takes the request back."""
-        if self._event.is_set():
+        if self.requested:
+            self.requested = False
             self._event = anyio.Event()
 
     async def wait(self) -> None:

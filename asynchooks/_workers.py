@@ -19,6 +19,8 @@ from asynchooks._pace import Pace
 from asynchooks._plan import Plan, Step
 
 _ENOUGH_FOR_QUICK_OPS = 16
+# To read a member off its enum costs about as much as an op that does nothing.
+_ASYNC, _INTERNAL, _PLAIN = OpKind.ASYNC, OpKind.INTERNAL, OpKind.PLAIN
 
 
 class Workers:
@@ -64,9 +66,7 @@ class Workers:
         self._pace = pace
         self._waiting = list(plan.waiting)
         self._uses = list(plan.uses)
-        self._ready = deque(
-            step for step in plan.steps if step is not None and not plan.waiting[step.op]
-        )
+        self._ready = deque(plan.first)
         self._errors: list[BaseException] = []
         self._group: TaskGroup | None = None
         self._idle: list[anyio.Event] = []
@@ -110,12 +110,12 @@ class Workers:
             step = ready.popleft()
             op, kind, call, arguments, _, _ = step
             try:
-                if kind is OpKind.INTERNAL:
+                if kind is _INTERNAL:
                     values[op] = call(*arguments(values))
                 else:
-                    if ready and not self._called and kind is not OpKind.PLAIN:
+                    if ready and not self._called and kind is not _PLAIN:
                         self._call_workers()
-                    if kind is OpKind.ASYNC:
+                    if kind is _ASYNC:
                         values[op] = await call(*arguments(values))
                     else:
                         values[op] = await evaluate_other(kind, call, arguments(values))
