@@ -37,9 +37,15 @@ class RunCalls:
     """What a hook overrides of the methods that are called in runs.
 
     They are called without a wrapper, since each run calls them.
+
+    Attributes:
+        index: the hook's place in the list.
+        label: what messages call it.
+        before_run: its method of that name, None if it does not override it; so the others.
     """
 
     index: int
+    label: str
     before_run: Callable[..., Awaitable[Any]] | None
     after_run: Callable[..., Awaitable[Any]] | None
     on_run_error: HookCall | None
@@ -63,8 +69,8 @@ class HookCalls:
             each for each in self.runs if each.before_run or each.after_run or each.on_run_error
         )
 
-    def label(self, calls: RunCalls, method: str | None = None) -> str:
-        """Returns what messages call a hook, or one of its methods."""
+    def method_label(self, calls: RunCalls, method: str) -> str:
+        """Returns what messages call a method of a hook."""
         return label(self.hooks, calls.index, method)
 
     def call(self, index: int, method: str) -> HookCall | None:
@@ -79,8 +85,13 @@ class HookCalls:
 
     def _run_calls(self, index: int) -> RunCalls:
         hook = self.hooks[index]
-        before, after = overridden(hook, "before_run"), overridden(hook, "after_run")
-        return RunCalls(index, before, after, self.call(index, "on_run_error"))
+        return RunCalls(
+            index,
+            label(self.hooks, index),
+            overridden(hook, "before_run"),
+            overridden(hook, "after_run"),
+            self.call(index, "on_run_error"),
+        )
 
 
 class CallingHooks:

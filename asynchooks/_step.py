@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -43,15 +43,15 @@ class StepEnvironment:
     close_timeout: float
 
 
-async def run_step(
+def run_step(
     session: Session,
     flight: Flight,
     environment: StepEnvironment,
     fetches: Any,
     feed_dict: Any,
     options: RunOptions | None,
-) -> Any:
-    """Runs what the caller and the hooks ask for.
+) -> Awaitable[Any]:
+    """Runs what the caller and the hooks ask for when awaited.
 
     Args:
         session: the raw session of the generation.
@@ -70,7 +70,18 @@ async def run_step(
     """
     if environment.hooks.runs:
         args = SessionRunArgs(fetches, feed_dict, options)
-        return await _Step(session, flight, environment, args).run()
+        return _Step(session, flight, environment, args).run()
+    return _run_without_hooks(session, flight, environment, fetches, feed_dict, options)
+
+
+async def _run_without_hooks(
+    session: Session,
+    flight: Flight,
+    environment: StepEnvironment,
+    fetches: Any,
+    feed_dict: Any,
+    options: RunOptions | None,
+) -> Any:
     increment = environment.increment
     flight.enter(_RUN)
     if increment is None:
@@ -150,10 +161,9 @@ class _Step:
                 self._add(hook, requested)
 
     def _add(self, hook: RunCalls, requested: object) -> None:
-        environment = self._environment
         if self._merge is None:
-            self._merge = Merge(self._session.graph, self._args, environment.increment)
-        self._merge.add(self._begun - 1, environment.hooks.label(hook), requested)
+            self._merge = Merge(self._session.graph, self._args, self._environment.increment)
+        self._merge.add(self._begun - 1, hook.label, requested)
 
     def _merged(self) -> tuple[tuple[Any, ...], Any, RunOptions | None]:
         merge, args, increment = self._merge, self._args, self._environment.increment
@@ -199,13 +209,13 @@ class _Step:
     def _note_origin(self, error: BaseException) -> None:
         if not isinstance(error, Exception):
             return
-        hooks = self._environment.hooks
         if self._called is not None:
-            note_once(error, f"raised by {hooks.label(self._called, self._flight.phase)}")
+            hooks = self._environment.hooks
+            note_once(error, f"raised by {hooks.method_label(self._called, self._flight.phase)}")
         elif self._flight.phase is _RUN and isinstance(error, TypeError | ValueError):
             culprit = self._merge.culprit() if self._merge is not None else None
             if culprit is not None:
-                note_once(error, f"asked for by {hooks.label(self._hooks[culprit])}")
+                note_once(error, f"asked for by {self._hooks[culprit].label}")
 
 
 _NO_OPTIONS = RunOptions()
