@@ -71,9 +71,7 @@ async def _evaluate_concurrently(plan: Plan, values: list[Any], pace: Pace) -> l
     return values
 
 
-async def _evaluate_line(
-    plan: Plan, values: list[Any], pace: Pace, counter: Counter
-) -> list[Any]:
+async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, counter: Counter) -> list[Any]:
     op, cancellations = 0, counter()
     try:
         for (op, kind, call, arguments, _, _), done_with in plan.line:

@@ -113,6 +113,10 @@ def op(
     one that blocks is given to a worker thread with ``thread=True``. An awaitable that a plain
     function returns is awaited too, but no other op is started before it.
 
+    An op sees the context variables of the caller of the run. What it sets itself may or may not
+    be seen by ops that start after it, since those share tasks; what one op has for another goes
+    through its value.
+
     Args:
         fn: the function, when the decorator is used without parentheses.
         name: the name of the ops that it makes; None takes the function's.

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import asynchooks as ah
+from asynchooks import _requests
+from asynchooks._plan import Plan, compile_plan
 
 
 class Pair(NamedTuple):
@@ -100,3 +102,42 @@ async def test_thousands_of_different_fetches_are_served() -> None:
         for a, b in itertools.product(range(40), repeat=2):
             assert await session.run((ops[a], ops[b])) == (a, b)
         assert await session.run((ops[0], ops[0])) == (0, 0)
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Returns what was planned, by the names of the ops that were wanted."""
+    planned: list[list[str]] = []
+
+    def recording(fetched: tuple[ah.Op[Any], ...], fed: tuple[ah.Op[Any], ...]) -> Plan:
+        planned.append([op.name for op in fetched])
+        return compile_plan(fetched, fed)
+
+    monkeypatch.setattr(_requests, "compile_plan", recording)
+    return planned
+
+
+async def test_fetches_are_planned_once(plans: list[list[str]]) -> None:
+    """The same ops are planned once, however they are nested and however often they are run."""
+    graph, (x, y, z) = graph_of_three()
+    for _ in range(2):
+        async with ah.MonitoredSession(graph) as session:
+            for fetches in ((x, y), [x, y], {"a": x, "b": [y]}, "z", z, (x, y), [x, y]):
+                await session.run(fetches)
+    assert plans == [["x", "y"], ["z"]]
+
+
+async def test_what_hooks_ask_for_is_planned_once(plans: list[list[str]]) -> None:
+    """A run with hooks has one plan for what the caller, the hooks and the step ask together."""
+    graph, (x, y, z) = graph_of_three()
+    with graph.as_default():
+        ah.get_or_create_global_step()
+
+    class Asking(ah.SessionRunHook):
+        async def before_run(self, run_context: ah.SessionRunContext) -> ah.SessionRunArgs:
+            return ah.SessionRunArgs([y, z])
+
+    async with ah.MonitoredSession(graph, [Asking(), Asking()]) as session:
+        for _ in range(3):
+            assert await session.run(x) == "x"
+    assert plans == [["x", "global_step/increment", "y", "z"]]

@@ -125,6 +125,25 @@ async def who() -> str:
     return WHO.get()
 
 
+@pytest.mark.parametrize("suspending", [False, True])
+async def test_op_sees_what_the_caller_has_set(suspending: bool) -> None:
+    """However many ops run side by side, each sees the caller's variables as they are then."""
+
+    async def who(*_: object) -> str:
+        if suspending:
+            await anyio.lowlevel.checkpoint()
+        return WHO.get()
+
+    with ah.Graph().as_default() as graph:
+        asked = ah.op(who)
+        first = asked()
+        ops = [asked(first) for _ in range(20)]
+    async with ah.MonitoredSession(graph) as session:
+        for name in ("the caller", "somebody else"):
+            WHO.set(name)
+            assert await session.run(ops) == [name] * 20
+
+
 async def test_c42_token_reset_in_end() -> None:
     """Two sessions in two tasks set a variable in begin and reset it in end, runs interleaved."""
     with ah.Graph().as_default() as graph:
