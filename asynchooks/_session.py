@@ -135,8 +135,7 @@ class Session:
         pace = self._open_pace()
         feeds = _NO_FEEDS if feed_dict is None else parse_feeds(self._graph, feed_dict)
         request = compile_request(self._graph, fetches, tuple(feeds))
-        if options is not None:
-            check_options(options)
+        check_options(options)
         await pace.checkpoint()
         counter = pace.counter()
         cancellations = counter()

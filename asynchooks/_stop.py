@@ -17,7 +17,7 @@ class StopFlag:
     __slots__ = ("_event", "_listeners", "requested")
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested: bool = False
         self._event = anyio.Event()
         self._listeners: list[Callable[[], None]] = []
 
