@@ -1,0 +1,1 @@
+"""What asynchooks costs, beside hand-written code and beside its peers."""
