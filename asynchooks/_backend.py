@@ -157,6 +157,7 @@ def scope_check() -> Callable[[], bool]:
         return _never
     import trio
 
+    # As `_is_scope_cancelled`, which costs a tenth of a raw run more.
     return lambda: trio.current_effective_deadline() == -math.inf
 
 

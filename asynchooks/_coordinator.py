@@ -287,8 +287,7 @@ class Coordinator:
     def land(self, flight: Interruptible) -> None:
         """Ends `take_off`."""
         self._flights.discard(flight)
-        if self._news is not None:
-            self._tell()
+        self._tell()
 
     def all_landed(self) -> bool:
         """Tells whether nothing is in flight."""

@@ -9,14 +9,11 @@ from typing import Any
 from asynchooks._backend import Counter, raise_if_cancelled
 from asynchooks._errors import reraise
 from asynchooks._evaluation import error_of, evaluate_other
-from asynchooks._graph import OpKind
+from asynchooks._graph import ASYNC, INTERNAL
 from asynchooks._pace import Pace
 from asynchooks._plan import Plan
 from asynchooks._state import Transaction
 from asynchooks._workers import Workers
-
-# To read a member off its enum costs about as much as an op that does nothing.
-_ASYNC, _INTERNAL = OpKind.ASYNC, OpKind.INTERNAL
 
 
 def execute(
@@ -77,9 +74,9 @@ async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, counter: Cou
         for (op, kind, call, arguments, _, _), done_with in plan.line:
             if perf_counter() >= pace.turn_ends:
                 await pace.checkpoint()
-            if kind is _ASYNC:
+            if kind is ASYNC:
                 values[op] = await call(*arguments(values))
-            elif kind is _INTERNAL:
+            elif kind is INTERNAL:
                 values[op] = call(*arguments(values))
             else:
                 values[op] = await evaluate_other(kind, call, arguments(values))

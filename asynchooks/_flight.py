@@ -7,10 +7,7 @@ from types import TracebackType
 from typing import Protocol
 
 from asynchooks._backend import Interruption
-from asynchooks._lifecycle import Phase
-
-# To read a member off its enum costs as much as half an attempt's bookkeeping.
-_BODY, _RUN, _AFTER_RUN = Phase.BODY, Phase.RUN, Phase.AFTER_RUN
+from asynchooks._lifecycle import AFTER_RUN, BODY, RUN, Phase
 
 
 class Interruptible(Protocol):
@@ -83,7 +80,7 @@ class Flight:
         """
         self._airspace = airspace
         self._session = session
-        self.phase = _BODY
+        self.phase = BODY
         self._interrupted = False
         self.retry = retry
         self.after_run_error: BaseException | None = None
@@ -110,18 +107,18 @@ class Flight:
                 before a run starts.
         """
         self.phase = phase
-        if phase is _RUN:
+        if phase is RUN:
             self._scope.check()
         error = self._airspace.error
-        if error is None or phase is _AFTER_RUN:
+        if error is None or phase is AFTER_RUN:
             return
-        if phase is not _BODY:
+        if phase is not BODY:
             raise error
         self.interrupt()
 
     def interrupt(self, *, even_if_committed: bool = False) -> None:
         """Cancels what the attempt is doing, unless hooks are looking at what it committed."""
-        if even_if_committed or self.phase is not _AFTER_RUN:
+        if even_if_committed or self.phase is not AFTER_RUN:
             self._interrupted = True
             self._scope.cancel()
             self._session.yield_soon()

@@ -24,6 +24,10 @@ class OpKind(Enum):
     THREAD = "a call in a worker thread"
 
 
+# To read a member off its enum takes Python 3.11 as long as to await an op that does nothing.
+INTERNAL, PLAIN, ASYNC = OpKind.INTERNAL, OpKind.PLAIN, OpKind.ASYNC
+
+
 class Op(Generic[T_co]):
     """One node of a graph: evaluated at most once in each run that needs it.
 

@@ -18,6 +18,9 @@ class SessionPhase(Enum):
     CLOSED = "closed"
 
 
+# To read a member off its enum takes Python 3.11 about as long as to await an empty hook.
+_OPEN = SessionPhase.OPEN
+
 _MOVES = {
     SessionPhase.NEW: (SessionPhase.OPENING, SessionPhase.CLOSING),
     SessionPhase.OPENING: (SessionPhase.OPEN, SessionPhase.CLOSING),
@@ -60,7 +63,7 @@ class Lifecycle:
             SessionClosedError: the session is closing or closed.
             LifecycleError: it was not entered yet.
         """
-        if self.phase is not SessionPhase.OPEN:
+        if self.phase is not _OPEN:
             raise self._error(f"the session is {self.phase.value}; use it inside `async with`")
 
     def _error(self, message: str) -> LifecycleError:
@@ -90,6 +93,10 @@ class Phase(StrEnum):
     BODY = "body"
     END = "end"
     CLOSE = "close"
+
+
+# As `_OPEN`: the phases that each run enters.
+BEFORE_RUN, RUN, AFTER_RUN, BODY = Phase.BEFORE_RUN, Phase.RUN, Phase.AFTER_RUN, Phase.BODY
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,9 +227,9 @@ class MonitoredSession:
         if self._life.stop_flag.requested:
             raise RunAfterStopError("run() after a stop was requested; ask should_stop() first")
         self._check_request(fetches, feed_dict, options)
-        request = (self._life.environment, fetches, feed_dict, options)
+        request = fetches, feed_dict, options
         retry = options is None or options.retry
-        return await self._attempts.make(run_step, *request, retry=retry)
+        return await self._attempts.make(run_step, self._life.environment, request, retry=retry)
 
     async def run_step_fn(self, step_fn: Callable[[StepContext], Awaitable[T]]) -> T:
         """Calls a step function, which may run several times, with and without hooks.
@@ -254,7 +254,7 @@ class MonitoredSession:
         async def attempt(session: Session, flight: Flight) -> Any:
             async def run_with_hooks(args: SessionRunArgs) -> Any:
                 self._check_request(args.fetches, args.feed_dict, args.options)
-                return await run_step(session, flight, self._life.environment, *args)
+                return await run_step(session, flight, self._life.environment, args)
 
             repeated = next(attempts) > 0
             context = StepContext(session, run_with_hooks, self._life.stop_flag, repeated=repeated)
@@ -266,8 +266,7 @@ class MonitoredSession:
     def _admit(self, method: str) -> None:
         refuse_reentrance(self, method)
         life = self._life
-        if life.lifecycle.phase is not _OPEN:
-            life.lifecycle.require_open()
+        life.lifecycle.require_open()
         generation = life.generations.current
         if generation is not None and generation.coordinator.has_report:
             life.raise_reported_error()
@@ -279,8 +278,7 @@ class MonitoredSession:
         check_fetches(self._life.graph, fetches)
         if feed_dict is not None:
             parse_feeds(self._life.graph, feed_dict)
-        if options is not None:
-            check_options(options)
+        check_options(options)
 
     def _generation(self) -> Generation:
         self._life.lifecycle.require_open()
@@ -305,9 +303,6 @@ class MonitoredSession:
             self._closed.set()
         if leaving is not None and leaving is not error:
             raise leaving
-
-
-_OPEN = SessionPhase.OPEN
 
 
 def _check_arguments(creator: object, recovery: object) -> None:

@@ -98,9 +98,8 @@ class _Compiler:
         ops = tuple(self._index)
         steps = tuple(self._step(op, number) for op, number in self._index.items())
         waiting = tuple(len(each) for each in self._before)
-        first = tuple(
-            step for step in map(steps.__getitem__, self._order) if step and not waiting[step.op]
-        )
+        ordered = (steps[number] for number in self._order)
+        first = tuple(step for step in ordered if step is not None and not waiting[step.op])
         order, depths = _sorted(steps, first, waiting)
         uses = self._uses(steps)
         levels = [depths[step.op] for step in order if _may_suspend(step)]

@@ -165,8 +165,7 @@ class Session:
         self._open_pace().turn_ends = 0.0
 
     def _open_pace(self) -> Pace:
-        if self._lifecycle.phase is not _OPEN:
-            self._lifecycle.require_open()
+        self._lifecycle.require_open()
         assert self._pace is not None
         return self._pace
 
@@ -181,4 +180,3 @@ async def _within(limit: float, evaluation: Awaitable[list[Any]]) -> list[Any]:
 
 
 _NO_FEEDS: dict[Op[Any], Any] = {}
-_OPEN = SessionPhase.OPEN

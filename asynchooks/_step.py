@@ -13,13 +13,13 @@ from asynchooks._flight import Flight
 from asynchooks._graph import Op
 from asynchooks._hook import SessionRunArgs, SessionRunContext, SessionRunValues
 from asynchooks._hook_calls import CallingHooks, HookCalls, RunCalls
-from asynchooks._lifecycle import Phase
+from asynchooks._lifecycle import AFTER_RUN, BEFORE_RUN, BODY, RUN
 from asynchooks._merge import Merge
 from asynchooks._options import RunOptions
 from asynchooks._session import Session
 
-# To read a member off its enum costs as much as to call a hook.
-_BEFORE_RUN, _RUN, _AFTER_RUN, _BODY = Phase.BEFORE_RUN, Phase.RUN, Phase.AFTER_RUN, Phase.BODY
+CallerRequest = tuple[Any, Any, RunOptions | None]
+"""What the caller asks for: fetches, feeds and options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,7 @@ class StepEnvironment:
 
 
 def run_step(
-    session: Session,
-    flight: Flight,
-    environment: StepEnvironment,
-    fetches: Any,
-    feed_dict: Any,
-    options: RunOptions | None,
+    session: Session, flight: Flight, environment: StepEnvironment, request: CallerRequest
 ) -> Awaitable[Any]:
     """Runs what the caller and the hooks ask for when awaited.
 
@@ -57,9 +52,7 @@ def run_step(
         session: the raw session of the generation.
         flight: is told how far the attempt is.
         environment: what all runs have in common.
-        fetches: what the caller asks for.
-        feed_dict: what the caller feeds.
-        options: the caller's options.
+        request: what the caller asks for.
 
     Returns:
         The results of the caller's fetches.
@@ -69,27 +62,21 @@ def run_step(
             whose `before_run` returned and whose `after_run` was not called.
     """
     if environment.hooks.runs:
-        args = SessionRunArgs(fetches, feed_dict, options)
-        return _Step(session, flight, environment, args).run()
-    return _run_without_hooks(session, flight, environment, fetches, feed_dict, options)
+        return _Step(session, flight, environment, SessionRunArgs(*request)).run()
+    return _run_without_hooks(session, flight, environment, request)
 
 
 async def _run_without_hooks(
-    session: Session,
-    flight: Flight,
-    environment: StepEnvironment,
-    fetches: Any,
-    feed_dict: Any,
-    options: RunOptions | None,
+    session: Session, flight: Flight, environment: StepEnvironment, request: CallerRequest
 ) -> Any:
-    increment = environment.increment
-    flight.enter(_RUN)
-    if increment is None:
-        result = await session.run(fetches, feed_dict, options)
+    flight.enter(RUN)
+    if environment.increment is None:
+        result = await session.run(*request)
     else:
-        result, _ = await session.run((fetches, increment), feed_dict, options)
+        fetches, feed_dict, options = request
+        result, _ = await session.run((fetches, environment.increment), feed_dict, options)
     environment.committed()
-    flight.enter(_BODY)
+    flight.enter(BODY)
     return result
 
 
@@ -148,7 +135,7 @@ class _Step:
         return results[0]
 
     async def _before(self) -> None:
-        self._flight.enter(_BEFORE_RUN)
+        self._flight.enter(BEFORE_RUN)
         context = self._context
         for hook in self._hooks:
             requested = None
@@ -169,7 +156,7 @@ class _Step:
         merge, args, increment = self._merge, self._args, self._environment.increment
         if merge is not None:
             merge.add_caller_feeds()
-        self._flight.enter(_RUN)
+        self._flight.enter(RUN)
         if merge is None:
             fetches = (args.fetches,) if increment is None else (args.fetches, increment)
             return fetches, args.feed_dict, args.options
@@ -179,7 +166,7 @@ class _Step:
 
     async def _after(self, results: Any, options: RunOptions | None) -> None:
         self._environment.committed()
-        self._flight.enter(_AFTER_RUN)
+        self._flight.enter(AFTER_RUN)
         options = options or _NO_OPTIONS
         context, nothing = self._context, SessionRunValues(None, options)
         places = _NOWHERE if self._merge is None else self._merge.places
@@ -191,12 +178,12 @@ class _Step:
                 values = nothing if place is None else SessionRunValues(results[place], options)
                 await hook.after_run(context, values)
                 self._called = None
-        self._flight.enter(_BODY)
+        self._flight.enter(BODY)
 
     async def _failed(self, error: BaseException) -> BaseException:
         self._note_origin(bare(error))
         reason = self._flight.reason(error)
-        if self._flight.phase is _AFTER_RUN:
+        if self._flight.phase is AFTER_RUN:
             self._flight.after_run_error = reason
         steps = [
             (hook.on_run_error.name, partial(hook.on_run_error, self._context, reason))
@@ -212,7 +199,7 @@ class _Step:
         if self._called is not None:
             hooks = self._environment.hooks
             note_once(error, f"raised by {hooks.method_label(self._called, self._flight.phase)}")
-        elif self._flight.phase is _RUN and isinstance(error, TypeError | ValueError):
+        elif self._flight.phase is RUN and isinstance(error, TypeError | ValueError):
             culprit = self._merge.culprit() if self._merge is not None else None
             if culprit is not None:
                 note_once(error, f"asked for by {self._hooks[culprit].label}")

@@ -14,13 +14,11 @@ from asynchooks._backend import is_cancellation, raise_if_cancelled
 from asynchooks._closing import conclude
 from asynchooks._errors import is_end_of_input
 from asynchooks._evaluation import error_of, evaluate_other
-from asynchooks._graph import OpKind
+from asynchooks._graph import ASYNC, INTERNAL, PLAIN
 from asynchooks._pace import Pace
 from asynchooks._plan import Plan, Step
 
 _ENOUGH_FOR_QUICK_OPS = 16
-# To read a member off its enum costs about as much as an op that does nothing.
-_ASYNC, _INTERNAL, _PLAIN = OpKind.ASYNC, OpKind.INTERNAL, OpKind.PLAIN
 
 
 class Workers:
@@ -110,12 +108,12 @@ class Workers:
             step = ready.popleft()
             op, kind, call, arguments, _, _ = step
             try:
-                if kind is _INTERNAL:
+                if kind is INTERNAL:
                     values[op] = call(*arguments(values))
                 else:
-                    if ready and not self._called and kind is not _PLAIN:
+                    if ready and not self._called and kind is not PLAIN:
                         self._call_workers()
-                    if kind is _ASYNC:
+                    if kind is ASYNC:
                         values[op] = await call(*arguments(values))
                     else:
                         values[op] = await evaluate_other(kind, call, arguments(values))

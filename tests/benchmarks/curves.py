@@ -8,9 +8,9 @@ from functools import partial
 
 from tests.benchmarks.effort import Effort
 from tests.benchmarks.graph_contenders import repeated, session_on, straight_line, task_group
-from tests.benchmarks.graphs import BESIDE_TASKS, SHAPES
+from tests.benchmarks.graphs import BESIDE_TASKS
 from tests.benchmarks.measuring import Bench, Contender, measure_on
-from tests.benchmarks.shapes import Shape, graph_of, inline
+from tests.benchmarks.shapes import SHAPES, Shape, graph_of, inline
 from tests.benchmarks.step_contenders import hooked
 
 Curves = dict[str, dict[int, float]]

@@ -13,20 +13,16 @@ from tests.benchmarks.measuring import Contender, Timing, measure_on
 from tests.benchmarks.rows import Row, timed
 from tests.benchmarks.section import Section
 from tests.benchmarks.shapes import (
+    SHAPES,
     Fetches,
     Shape,
-    chain,
-    diamonds,
-    fan_out,
     graph_of,
     inline,
-    layered,
     pausing,
     suspension,
 )
 
 GROUP = "graph, per op"
-SHAPES = {"chain": chain, "fan-out + join": fan_out, "layered": layered, "diamonds": diamonds}
 BESIDE_TASKS = ("chain", "fan-out + join", "layered")
 _TASKS_GOAL = 0.5
 _TRIO_GOAL = 1.3

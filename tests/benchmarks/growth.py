@@ -14,11 +14,11 @@ from tests.benchmarks import proof
 from tests.benchmarks.effort import LOOPS, Effort
 from tests.benchmarks.fuse import check_large_graph
 from tests.benchmarks.graph_contenders import session_on
-from tests.benchmarks.graphs import BESIDE_TASKS, SHAPES
+from tests.benchmarks.graphs import BESIDE_TASKS
 from tests.benchmarks.measuring import Contender, Timing, measure_on
 from tests.benchmarks.rows import Row, timed
 from tests.benchmarks.section import Section
-from tests.benchmarks.shapes import Fetches, Shape, graph_of, inline
+from tests.benchmarks.shapes import SHAPES, Fetches, Shape, graph_of, inline
 
 GROUP = "growth, per op"
 RUN = "a run of 100,000 ops"
@@ -38,16 +38,15 @@ def measured(effort: Effort) -> list[Row]:
     rows: list[Row] = []
     for name in BESIDE_TASKS:
         large = SHAPES[name](effort.many_ops)
-        built, rows_of_build = _build_rows(name, effort)
+        built, rows_of_build = _build_rows(name, large, effort)
         for loop in LOOPS:
             anyio.run(check_large_graph, large, *built, backend=loop)
         rows += rows_of_build + _run_rows(name, large, built, effort)
     return rows
 
 
-def _build_rows(name: str, effort: Effort) -> tuple[Built, list[Row]]:
+def _build_rows(name: str, large: Shape, effort: Effort) -> tuple[Built, list[Row]]:
     smaller = SHAPES[name](effort.many_ops // _FEWER)
-    large = SHAPES[name](effort.many_ops)
     small_seconds, large_seconds = [], []
     for _ in range(effort.few_rounds):
         small_seconds.append(_built_and_run(smaller)[0])

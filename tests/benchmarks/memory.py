@@ -11,10 +11,17 @@ import anyio
 
 import asynchooks as ah
 from tests.benchmarks.effort import LOOPS, Effort
-from tests.benchmarks.graphs import SHAPES
 from tests.benchmarks.rows import Row
 from tests.benchmarks.section import Section
-from tests.benchmarks.shapes import Functions, Shape, graph_of, inline, pausing, suspension
+from tests.benchmarks.shapes import (
+    SHAPES,
+    Functions,
+    Shape,
+    graph_of,
+    inline,
+    pausing,
+    suspension,
+)
 
 GROUP = "memory, per op"
 PEAK = "peak of a run"

@@ -80,6 +80,15 @@ def diamonds(size: int) -> Shape:
     return Shape("diamonds", tuple(inputs), (len(inputs) - 1,))
 
 
+SHAPES: dict[str, Callable[[int], Shape]] = {
+    "chain": chain,
+    "fan-out + join": fan_out,
+    "layered": layered,
+    "diamonds": diamonds,
+}
+"""Makes each shape, by its name, of about so many ops."""
+
+
 @dataclass(frozen=True, slots=True)
 class Functions:
     """What the ops call: an op's value is that of its first input, and one more.

@@ -12,11 +12,10 @@ import asynchooks as ah
 from tests.benchmarks import proof
 from tests.benchmarks.fuse import check_large_graph
 from tests.benchmarks.graph_contenders import anyio_group, repeated, straight_line, task_group
-from tests.benchmarks.graphs import SHAPES
 from tests.benchmarks.hooks import ByHand
 from tests.benchmarks.measuring import Contender, Timing, measure, measure_on
 from tests.benchmarks.rows import Row, timed
-from tests.benchmarks.shapes import FEW, Shape, graph_of, inline
+from tests.benchmarks.shapes import FEW, SHAPES, Shape, graph_of, inline
 from tests.benchmarks.step_contenders import steps
 from tests.benchmarks.table import summary_text, table_text
 

@@ -16,11 +16,12 @@ from tests.benchmarks.measuring import Work
 from tests.benchmarks.peers import PeerRow, compare
 from tests.benchmarks.peers.children import rows_of
 from tests.benchmarks.peers.contest import contest
-from tests.benchmarks.peers.jobs import SHAPES, Job, Unable, step_job
+from tests.benchmarks.peers.jobs import Job, Unable, step_job
 from tests.benchmarks.peers.ours import VALUE
 from tests.benchmarks.peers.registry import PEERS, Peer
 from tests.benchmarks.peers.sums import by_hand
 from tests.benchmarks.peers.tally import Tally
+from tests.benchmarks.shapes import SHAPES
 
 FAKE = Peer("fake", "fake", ("fake-that-nobody-installs",), "fake_peer_module")
 

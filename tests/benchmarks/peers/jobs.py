@@ -8,13 +8,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from tests.benchmarks import shapes
 from tests.benchmarks.measuring import Work
 from tests.benchmarks.peers import ours
 from tests.benchmarks.peers.ours import Call
 from tests.benchmarks.peers.sums import by_hand
 from tests.benchmarks.peers.tally import Tally
-from tests.benchmarks.shapes import Shape
+from tests.benchmarks.shapes import SHAPES, Shape
 
 Opened = AbstractAsyncContextManager[Call]
 """Sets up what does a job once per call."""
@@ -29,13 +28,6 @@ Its hooks count in the tally.
 """
 
 STEP_HOOKS = (0, 1, 10)
-
-SHAPES: dict[str, Callable[[int], Shape]] = {
-    "chain": shapes.chain,
-    "fan-out + join": shapes.fan_out,
-    "layered": shapes.layered,
-    "diamonds": shapes.diamonds,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 import asynchooks as ah
 from tests.benchmarks.peers.sums import combine
 from tests.benchmarks.peers.tally import Tally
-from tests.benchmarks.shapes import Shape
+from tests.benchmarks.shapes import Functions, Shape, graph_of
 
 VALUE = 1
 
@@ -79,10 +79,6 @@ async def step(
 @asynccontextmanager
 async def graph(shape: Shape) -> AsyncGenerator[Call]:
     """Sets up a session to run a graph."""
-    make = ah.op(node)
-    ops: list[ah.Op[int]] = []
-    with ah.Graph().as_default() as made:
-        for inputs in shape.inputs:
-            ops.append(make(*[ops[each] for each in inputs]))
+    made, fetches = graph_of(shape, Functions((), node))
     async with ah.MonitoredSession(made) as session:
-        yield partial(session.run, [ops[end] for end in shape.ends])
+        yield partial(session.run, list(fetches))

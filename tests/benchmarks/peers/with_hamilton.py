@@ -15,11 +15,11 @@ from hamilton.async_driver import Builder
 from hamilton.lifecycle.base import BasePostNodeExecuteAsync, BasePreNodeExecuteAsync
 
 from tests.benchmarks.effort import Effort
-from tests.benchmarks.peers.jobs import SHAPES, Job, Unable, awaited_jobs, graph_job
+from tests.benchmarks.peers.jobs import Job, Unable, awaited_jobs, graph_job
 from tests.benchmarks.peers.ours import Call
 from tests.benchmarks.peers.sums import combine
 from tests.benchmarks.peers.tally import Tally
-from tests.benchmarks.shapes import Shape
+from tests.benchmarks.shapes import SHAPES, Shape
 
 
 class _Counting(BasePreNodeExecuteAsync, BasePostNodeExecuteAsync):  # type: ignore[misc]

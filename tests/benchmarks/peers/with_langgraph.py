@@ -14,11 +14,11 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langgraph.graph import END, START, StateGraph
 
 from tests.benchmarks.effort import Effort
-from tests.benchmarks.peers.jobs import SHAPES, Job, Unable, awaited_jobs, graph_job
+from tests.benchmarks.peers.jobs import Job, Unable, awaited_jobs, graph_job
 from tests.benchmarks.peers.ours import Call
 from tests.benchmarks.peers.sums import combine
 from tests.benchmarks.peers.tally import Tally
-from tests.benchmarks.shapes import Shape
+from tests.benchmarks.shapes import SHAPES, Shape
 
 
 class _Counting(AsyncCallbackHandler):  # type: ignore[misc]
