@@ -44,7 +44,7 @@ class Attempts:
         generations = self._generations
         while True:
             generation = generations.current
-            if generation is None or generation.coordinator.error is not None:
+            if generation is None or generation.coordinator.has_report:
                 generation = await generations.live()
             flight = Flight(generation.coordinator, generation.session, retry)
             try:

@@ -35,6 +35,10 @@ class Coordinator:
     A hook gets that of the generation in `after_create_session`. Used alone it is entered with
     ``async with``: leaving it cancels the tasks that still run, and raises the first error unless
     `join` was called. Carries over ``tf.train.Coordinator``.
+
+    Attributes:
+        has_report: whether an error was reported, of either kind.
+        interruption: starts what can be interrupted, in the event loop in which this was entered.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Coordinator:
             )
         self._clean = clean_stop_exception_types
         self._stop_flag = stop_flag if stop_flag is not None else StopFlag()
+        self.has_report: bool = False
         self._error: BaseException | None = None
         self._clean_stop: BaseException | None = None
         self._ending = False
@@ -70,19 +75,9 @@ class Coordinator:
         self._host: int | None = None
 
     @property
-    def has_report(self) -> bool:
-        """Whether an error was reported, of either kind."""
-        return self._error is not None or self._clean_stop is not None
-
-    @property
     def joined(self) -> bool:
         """Whether `join` has waited for the tasks."""
         return self._joined
-
-    @property
-    def interruption(self) -> Callable[[], Interruption]:
-        """Starts what can be interrupted, in the event loop in which this was entered."""
-        return self._interruption
 
     @property
     def error(self) -> BaseException | None:
@@ -129,6 +124,7 @@ class Coordinator:
     def clear_stop(self) -> None:
         """Takes back the request to stop and forgets the error."""
         self._stop_flag.clear()
+        self.has_report = False
         self._error = None
         self._clean_stop = None
         self._joined = False
@@ -247,7 +243,7 @@ class Coordinator:
         if self._host is not None:
             raise LifecycleError("a coordinator is entered once; make a new one")
         self._host = anyio.get_current_task().id
-        self._interruption = interruption_factory()
+        self.interruption: Callable[[], Interruption] = interruption_factory()
         self._stop_flag.listen(self._tell)
         self._group = await anyio.create_task_group().__aenter__()
 
@@ -272,6 +268,7 @@ class Coordinator:
     def report(self, error: BaseException) -> None:
         """Takes in an error as `request_stop` does, after `join` too."""
         error = bare(error)
+        self.has_report = True
         if self._stops_normally(error):
             self._clean_stop = self._clean_stop or error
         elif self._error is None:
@@ -287,7 +284,8 @@ class Coordinator:
     def land(self, flight: Interruptible) -> None:
         """Ends `take_off`."""
         self._flights.discard(flight)
-        self._tell()
+        if self._news is not None:
+            self._tell()
 
     def all_landed(self) -> bool:
         """Tells whether nothing is in flight."""
@@ -299,6 +297,7 @@ class Coordinator:
 
     def interrupt_all(self, error: BaseException) -> None:
         """Interrupts all runs in flight, also those whose work is committed."""
+        self.has_report = True
         self._error = self._error or error
         for flight in self._flights:
             flight.interrupt(even_if_committed=True)

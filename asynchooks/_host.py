@@ -33,8 +33,11 @@ class Generation:
 
     Attributes:
         coordinator: its coordinator.
+        session: the raw session; there once the generation is open.
         phase: where its creation is.
     """
+
+    session: Session
 
     def __init__(
         self,
@@ -56,7 +59,6 @@ class Generation:
         self._create = create
         self._set_up = set_up
         self._close_timeout = close_timeout
-        self._session: Session | None = None
         self._error: BaseException | None = None
         self._grace = 0.0
         self._interrupted = False
@@ -65,12 +67,6 @@ class Generation:
         self._settled = anyio.Event()
         self._told_to_close = anyio.Event()
         self._finished = anyio.Event()
-
-    @property
-    def session(self) -> Session:
-        """The raw session."""
-        assert self._session is not None
-        return self._session
 
     async def open(self, context: Context) -> None:
         """Starts the host task and returns once the session is set up.
@@ -148,8 +144,8 @@ class Generation:
         try:
             with self._opening, self._living:
                 async with _checked_manager(self._create()) as session:
-                    self._session = _checked_session(session)
-                    await self._stay_open(self._session)
+                    self.session = _checked_session(session)
+                    await self._stay_open(self.session)
         except BaseException as error:
             self._error = error
         finally:

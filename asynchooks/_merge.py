@@ -56,11 +56,12 @@ class Merge:
             raise TypeError(
                 f"before_run of {party} is to return SessionRunArgs or None, not {requested!r}"
             )
-        if requested.feed_dict is not None or requested.options is not None:
+        fetches, feed_dict, options = requested
+        if feed_dict is not None or options is not None:
             self._add_inputs(party, requested)
-        if requested.fetches is not None:
+        if fetches is not None:
             self.places[hook] = len(self.fetches)
-            self.fetches.append(requested.fetches)
+            self.fetches.append(fetches)
 
     def add_caller_feeds(self) -> None:
         """Adds the feeds of the caller.

@@ -21,7 +21,7 @@ from asynchooks._hook import SessionRunArgs, SessionRunHook
 from asynchooks._hook_calls import HookCalls, refuse_reentrance
 from asynchooks._host import Generation
 from asynchooks._life import Life
-from asynchooks._lifecycle import SessionPhase
+from asynchooks._lifecycle import BODY, RUN, SessionPhase
 from asynchooks._options import RunOptions, check_options, check_seconds
 from asynchooks._recovery import Recovery
 from asynchooks._requests import check_fetches
@@ -227,9 +227,11 @@ class MonitoredSession:
         if self._life.stop_flag.requested:
             raise RunAfterStopError("run() after a stop was requested; ask should_stop() first")
         self._check_request(fetches, feed_dict, options)
-        request = fetches, feed_dict, options
+        life, request = self._life, (fetches, feed_dict, options)
         retry = options is None or options.retry
-        return await self._attempts.make(run_step, self._life.environment, request, retry=retry)
+        result = await self._attempts.make(run_step, life.environment, request, retry=retry)
+        life.generations.committed()
+        return result
 
     async def run_step_fn(self, step_fn: Callable[[StepContext], Awaitable[T]]) -> T:
         """Calls a step function, which may run several times, with and without hooks.
@@ -253,8 +255,12 @@ class MonitoredSession:
 
         async def attempt(session: Session, flight: Flight) -> Any:
             async def run_with_hooks(args: SessionRunArgs) -> Any:
-                self._check_request(args.fetches, args.feed_dict, args.options)
-                return await run_step(session, flight, self._life.environment, args)
+                self._check_request(*args)
+                flight.enter(RUN)
+                result = await run_step(session, flight, self._life.environment, args)
+                self._life.generations.committed()
+                flight.enter(BODY)
+                return result
 
             repeated = next(attempts) > 0
             context = StepContext(session, run_with_hooks, self._life.stop_flag, repeated=repeated)
@@ -278,7 +284,8 @@ class MonitoredSession:
         check_fetches(self._life.graph, fetches)
         if feed_dict is not None:
             parse_feeds(self._life.graph, feed_dict)
-        check_options(options)
+        if options is not None:
+            check_options(options)
 
     def _generation(self) -> Generation:
         self._life.lifecycle.require_open()

@@ -64,19 +64,19 @@ class Recovery:
 
 
 class Streak:
-    """The attempts that failed since the last run that committed."""
+    """The attempts that failed since the last run that committed.
 
-    __slots__ = ("_losses", "_recovery", "_since")
+    Attributes:
+        broken: whether an attempt has failed.
+    """
+
+    __slots__ = ("_losses", "_recovery", "_since", "broken")
 
     def __init__(self, recovery: Recovery) -> None:
         self._recovery = recovery
         self._losses: list[Exception] = []
         self._since = 0.0
-
-    @property
-    def broken(self) -> bool:
-        """Whether an attempt has failed."""
-        return bool(self._losses)
+        self.broken = False
 
     def __str__(self) -> str:
         return f"lost {len(self._losses)} time(s) in a row, the last one by {self._losses[-1]!r}"
@@ -86,10 +86,12 @@ class Streak:
         if not self._losses:
             self._since = anyio.current_time()
         self._losses.append(error)
+        self.broken = True
 
     def end(self) -> None:
         """Starts the count again."""
         self._losses = []
+        self.broken = False
 
     def pause(self) -> float:
         """Returns the seconds until the next attempt.
@@ -97,7 +99,7 @@ class Streak:
         Raises:
             RecoveryError: there is to be none.
         """
-        if not self._losses:
+        if not self.broken:
             return 0.0
         state = self._retry_state()
         state.upcoming_sleep = float(self._recovery.wait(state))

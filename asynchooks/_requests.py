@@ -9,10 +9,11 @@ from asynchooks._fetches import Fetches, parse_fetches
 from asynchooks._graph import Graph, Op
 from asynchooks._plan import Plan, compile_plan
 from asynchooks._structure import Build
+from asynchooks._variables import Variable
 
 _MOST_KEPT = 1024
 _PLAN = object()
-_LEAVES = (Op, str)
+_LEAVES = {Op, Variable, str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,10 @@ def _keep(graph: Graph, key: object, value: object) -> None:
 
 
 def _is_immutable(fetches: object) -> bool:
-    if isinstance(fetches, _LEAVES):
+    if type(fetches) in _LEAVES:
         return True
     # A named tuple is equal to a tuple, but its results are not.
-    return type(fetches) is tuple and all(map(_is_immutable, cast("tuple[object, ...]", fetches)))
+    if type(fetches) is not tuple:
+        return False
+    parts = cast("tuple[object, ...]", fetches)
+    return _LEAVES.issuperset(map(type, parts)) or all(map(_is_immutable, parts))

@@ -63,21 +63,15 @@ def run_step(
     """
     if environment.hooks.runs:
         return _Step(session, flight, environment, SessionRunArgs(*request)).run()
-    return _run_without_hooks(session, flight, environment, request)
-
-
-async def _run_without_hooks(
-    session: Session, flight: Flight, environment: StepEnvironment, request: CallerRequest
-) -> Any:
-    flight.enter(RUN)
+    flight.phase = RUN
     if environment.increment is None:
-        result = await session.run(*request)
-    else:
-        fetches, feed_dict, options = request
-        result, _ = await session.run((fetches, environment.increment), feed_dict, options)
-    environment.committed()
-    flight.enter(BODY)
-    return result
+        return session.run(*request)
+    fetches, feed_dict, options = request
+    return _first(session.run((fetches, environment.increment), feed_dict, options))
+
+
+async def _first(results: Awaitable[tuple[Any, Any]]) -> Any:
+    return (await results)[0]
 
 
 class _Step:
@@ -90,7 +84,6 @@ class _Step:
         "_context",
         "_environment",
         "_flight",
-        "_hooks",
         "_merge",
         "_session",
         "_told",
@@ -106,7 +99,6 @@ class _Step:
         self._session = session
         self._flight = flight
         self._environment = environment
-        self._hooks = environment.hooks.runs
         self._args = args
         self._context = SessionRunContext(args, session, environment.request_stop)
         # There once a hook asks for something.
@@ -120,24 +112,18 @@ class _Step:
     async def run(self) -> Any:
         with CallingHooks(self._environment.owner) as calling:
             try:
-                await self._before()
-                fetches, feeds, options = self._merged()
-                calling.active = False
-                results = await self._session.run(fetches, feeds, options)
-                calling.active = True
-                await self._after(results, options)
+                return await self._attempt(calling)
             except BaseException as error:
                 calling.active = True
                 leaving = await self._failed(error)
                 if leaving is error:
                     raise
                 raise leaving from error
-        return results[0]
 
-    async def _before(self) -> None:
-        self._flight.enter(BEFORE_RUN)
-        context = self._context
-        for hook in self._hooks:
+    async def _attempt(self, calling: CallingHooks) -> Any:
+        flight, context, hooks = self._flight, self._context, self._environment.hooks.runs
+        flight.enter(BEFORE_RUN)
+        for hook in hooks:
             requested = None
             if hook.before_run is not None:
                 self._called = hook
@@ -146,6 +132,24 @@ class _Step:
             self._begun += 1
             if requested is not None:
                 self._add(hook, requested)
+        fetches, feeds, options = self._merged()
+        calling.active = False
+        results = await self._session.run(fetches, feeds, options)
+        calling.active = True
+        self._environment.committed()
+        flight.enter(AFTER_RUN)
+        merge, options = self._merge, options or _NO_OPTIONS
+        places, nothing = merge.places if merge else _NOWHERE, SessionRunValues(None, options)
+        for hook in hooks:
+            place = places.get(self._told)
+            self._told += 1
+            if hook.after_run is not None:
+                self._called = hook
+                values = nothing if place is None else SessionRunValues(results[place], options)
+                await hook.after_run(context, values)
+                self._called = None
+        flight.enter(BODY)
+        return results[0]
 
     def _add(self, hook: RunCalls, requested: object) -> None:
         if self._merge is None:
@@ -164,22 +168,6 @@ class _Step:
             self._flight.retry = merge.options.retry
         return tuple(merge.fetches), merge.feeds, merge.options
 
-    async def _after(self, results: Any, options: RunOptions | None) -> None:
-        self._environment.committed()
-        self._flight.enter(AFTER_RUN)
-        options = options or _NO_OPTIONS
-        context, nothing = self._context, SessionRunValues(None, options)
-        places = _NOWHERE if self._merge is None else self._merge.places
-        for hook in self._hooks:
-            place = places.get(self._told)
-            self._told += 1
-            if hook.after_run is not None:
-                self._called = hook
-                values = nothing if place is None else SessionRunValues(results[place], options)
-                await hook.after_run(context, values)
-                self._called = None
-        self._flight.enter(BODY)
-
     async def _failed(self, error: BaseException) -> BaseException:
         self._note_origin(bare(error))
         reason = self._flight.reason(error)
@@ -187,7 +175,7 @@ class _Step:
             self._flight.after_run_error = reason
         steps = [
             (hook.on_run_error.name, partial(hook.on_run_error, self._context, reason))
-            for hook in self._hooks[self._told : self._begun]
+            for hook in self._environment.hooks.runs[self._told : self._begun]
             if hook.on_run_error is not None
         ]
         raised = await run_all(steps, self._environment.close_timeout)
@@ -202,7 +190,8 @@ class _Step:
         elif self._flight.phase is RUN and isinstance(error, TypeError | ValueError):
             culprit = self._merge.culprit() if self._merge is not None else None
             if culprit is not None:
-                note_once(error, f"asked for by {self._hooks[culprit].label}")
+                hook = self._environment.hooks.runs[culprit]
+                note_once(error, f"asked for by {hook.label}")
 
 
 _NO_OPTIONS = RunOptions()
