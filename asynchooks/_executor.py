@@ -39,7 +39,7 @@ def execute(
 
     Raises:
         BaseException: what an op raised, bare if it is the only error, else a group. The end of the
-            input counts only if there is no other error.
+            input counts only if there is no other error, and once if several inputs have ended.
     """
     values: list[Any] = [None] * len(plan.ops)
     values.append(transaction)

@@ -130,7 +130,8 @@ class Session:
             InvalidArgumentError: a placeholder is needed and not fed.
             DeadlineExceededError: the timeout passed.
             SessionClosedError: the session was left.
-            BaseException: what an op raised; a group if several did.
+            BaseException: what an op raised; a group if several did. Inputs that end together
+                raise one error.
         """
         pace = self._open_pace()
         feeds = _NO_FEEDS if feed_dict is None else parse_feeds(self._graph, feed_dict)

@@ -86,7 +86,8 @@ class Workers:
     def error(self) -> BaseException | None:
         """Returns what ops have raised, as one error."""
         errors = [error for error in self._errors if not is_end_of_input(error)]
-        return conclude(None, errors or self._errors, "several ops failed")
+        # That several inputs have ended says no more than that one has.
+        return conclude(None, errors or self._errors[:1], "several ops failed")
 
     async def _work(self) -> None:
         self._working += 1

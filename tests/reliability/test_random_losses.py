@@ -172,12 +172,9 @@ async def test_sources_that_end_together_keep_nobody_waiting(callers: int) -> No
     pairs: list[list[int]] = []
 
     async def call(session: ah.MonitoredSession) -> None:
-        try:
+        with contextlib.suppress(ah.OutOfRangeError):
             while True:
                 pairs.append(await session.run(both))
-        # A run that meets the end of both raises both, as a group.
-        except* ah.OutOfRangeError:
-            pass
 
     with anyio.fail_after(5):
         async with ah.MonitoredSession(graph) as session, anyio.create_task_group() as tasks:
