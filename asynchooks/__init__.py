@@ -42,7 +42,14 @@ from asynchooks._variables import (
     get_or_create_global_step,
     get_variable,
 )
-from asynchooks.hooks import FeedFnHook, FinalOpsHook, StopAtStepHook, sync_hook
+from asynchooks.hooks import (
+    FeedFnHook,
+    FinalOpsHook,
+    NeverTriggerTimer,
+    SecondOrStepTimer,
+    StopAtStepHook,
+    sync_hook,
+)
 
 __version__ = "0.1.0"
 
@@ -60,6 +67,7 @@ __all__ = [
     "InvalidArgumentError",
     "LifecycleError",
     "MonitoredSession",
+    "NeverTriggerTimer",
     "Op",
     "OpCancelledError",
     "OpFunction",
@@ -70,6 +78,7 @@ __all__ = [
     "ReentrantRunError",
     "RunAfterStopError",
     "RunOptions",
+    "SecondOrStepTimer",
     "Session",
     "SessionClosedError",
     "SessionCreator",

@@ -4,5 +4,13 @@ from asynchooks.hooks._feed_fn import FeedFnHook
 from asynchooks.hooks._final_ops import FinalOpsHook
 from asynchooks.hooks._stop_at_step import StopAtStepHook
 from asynchooks.hooks._sync import sync_hook
+from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
 
-__all__ = ["FeedFnHook", "FinalOpsHook", "StopAtStepHook", "sync_hook"]
+__all__ = [
+    "FeedFnHook",
+    "FinalOpsHook",
+    "NeverTriggerTimer",
+    "SecondOrStepTimer",
+    "StopAtStepHook",
+    "sync_hook",
+]
