@@ -45,6 +45,7 @@ from asynchooks._variables import (
 from asynchooks.hooks import (
     FeedFnHook,
     FinalOpsHook,
+    LoggingTensorHook,
     NeverTriggerTimer,
     SecondOrStepTimer,
     StopAtStepHook,
@@ -66,6 +67,7 @@ __all__ = [
     "GraphFinalizedError",
     "InvalidArgumentError",
     "LifecycleError",
+    "LoggingTensorHook",
     "MonitoredSession",
     "NeverTriggerTimer",
     "Op",

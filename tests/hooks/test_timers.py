@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 
 import asynchooks as ah
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.hooks.clocks import Clock
 
 
 def due(timer: ah.SecondOrStepTimer, *steps: int) -> list[bool]:
