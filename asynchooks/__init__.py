@@ -48,7 +48,9 @@ from asynchooks.hooks import (
     LoggingTensorHook,
     NeverTriggerTimer,
     SecondOrStepTimer,
+    StepCounterHook,
     StopAtStepHook,
+    SummaryWriter,
     sync_hook,
 )
 
@@ -92,8 +94,10 @@ __all__ = [
     "SessionState",
     "Source",
     "StepContext",
+    "StepCounterHook",
     "StepFunctionStopped",
     "StopAtStepHook",
+    "SummaryWriter",
     "TasksStillRunningError",
     "UnavailableError",
     "Variable",

@@ -3,7 +3,9 @@
 from asynchooks.hooks._feed_fn import FeedFnHook
 from asynchooks.hooks._final_ops import FinalOpsHook
 from asynchooks.hooks._logging_tensor import LoggingTensorHook
+from asynchooks.hooks._step_counter import StepCounterHook
 from asynchooks.hooks._stop_at_step import StopAtStepHook
+from asynchooks.hooks._summary_writer import SummaryWriter
 from asynchooks.hooks._sync import sync_hook
 from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
 
@@ -13,6 +15,8 @@ __all__ = [
     "LoggingTensorHook",
     "NeverTriggerTimer",
     "SecondOrStepTimer",
+    "StepCounterHook",
     "StopAtStepHook",
+    "SummaryWriter",
     "sync_hook",
 ]
