@@ -134,6 +134,25 @@ class OpCancelledError(RuntimeError):
         )
 
 
+class NanLossDuringTrainingError(RuntimeError):
+    """The loss of a run was NaN or infinite; the run has changed no variable.
+
+    Carries over ``tf.compat.v1.train.NanLossDuringTrainingError``.
+
+    Attributes:
+        op_name: the name of the loss.
+        value: the loss.
+    """
+
+    def __init__(self, op_name: str, value: object) -> None:
+        super().__init__(op_name, value)
+        self.op_name = op_name
+        self.value = value
+
+    def __str__(self) -> str:
+        return f"the loss {self.op_name!r} is not finite: {self.value!r}"
+
+
 class TasksStillRunningError(RuntimeError):
     """Tasks of a coordinator outlived the grace time of `Coordinator.join`.
 

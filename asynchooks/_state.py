@@ -85,6 +85,7 @@ class Transaction:
 
     __slots__ = (
         "_changes",
+        "_changes_nothing",
         "_current",
         "_settle",
         "_snapshot",
@@ -102,6 +103,7 @@ class Transaction:
         self._current: dict[Op[Any], Any] = {}
         self._changes: dict[Op[Any], _Changes] = {}
         self._settle: list[Callable[[bool], None]] = []
+        self._changes_nothing = False
 
     def read(self, variable: Op[Any], initial_value: Any) -> Any:
         """Returns the value that `variable` had when the run started."""
@@ -114,13 +116,17 @@ class Transaction:
         self._changes.setdefault(variable, _Changes(initial_value)).append(change)
         return new
 
+    def change_nothing(self) -> None:
+        """Has the run commit without its changes of variables; items that it took stay taken."""
+        self._changes_nothing = True
+
     def on_end(self, settle: Callable[[bool], None]) -> None:
         """Has `settle` called at the end of the run, with whether it has committed."""
         self._settle.append(settle)
 
     def commit(self) -> None:
         """Applies the planned changes to what is committed by now, in one step."""
-        if self._changes:
+        if self._changes and not self._changes_nothing:
             values = dict(self.state.values)
             for variable, changes in self._changes.items():
                 values[variable] = changes.applied(values.get(variable, changes.initial_value))

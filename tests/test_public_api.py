@@ -32,6 +32,7 @@ ERRORS = [
     ah.RunAfterStopError("stopped"),
     ah.ReentrantRunError("re-entrant"),
     ah.OpCancelledError("x"),
+    ah.NanLossDuringTrainingError("loss", float("inf")),
     ah.TasksStillRunningError(("reader", "writer"), 2.0),
     ah.RecoveryError((ah.AbortedError("one"), ah.UnavailableError("two"))),
 ]

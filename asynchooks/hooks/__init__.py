@@ -3,6 +3,7 @@
 from asynchooks.hooks._feed_fn import FeedFnHook
 from asynchooks.hooks._final_ops import FinalOpsHook
 from asynchooks.hooks._logging_tensor import LoggingTensorHook
+from asynchooks.hooks._nan_tensor import NanTensorHook
 from asynchooks.hooks._step_counter import StepCounterHook
 from asynchooks.hooks._stop_at_step import StopAtStepHook
 from asynchooks.hooks._summary_writer import SummaryWriter
@@ -13,6 +14,7 @@ __all__ = [
     "FeedFnHook",
     "FinalOpsHook",
     "LoggingTensorHook",
+    "NanTensorHook",
     "NeverTriggerTimer",
     "SecondOrStepTimer",
     "StepCounterHook",
