@@ -52,7 +52,9 @@ from asynchooks.hooks import (
     SecondOrStepTimer,
     StepCounterHook,
     StopAtStepHook,
+    SummarySaverHook,
     SummaryWriter,
+    scalar_summary,
     sync_hook,
 )
 
@@ -101,6 +103,7 @@ __all__ = [
     "StepCounterHook",
     "StepFunctionStopped",
     "StopAtStepHook",
+    "SummarySaverHook",
     "SummaryWriter",
     "TasksStillRunningError",
     "UnavailableError",
@@ -118,6 +121,7 @@ __all__ = [
     "op",
     "placeholder",
     "resource",
+    "scalar_summary",
     "sync_hook",
 ]
 

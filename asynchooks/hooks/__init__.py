@@ -6,6 +6,8 @@ from asynchooks.hooks._logging_tensor import LoggingTensorHook
 from asynchooks.hooks._nan_tensor import NanTensorHook
 from asynchooks.hooks._step_counter import StepCounterHook
 from asynchooks.hooks._stop_at_step import StopAtStepHook
+from asynchooks.hooks._summaries import scalar_summary
+from asynchooks.hooks._summary_saver import SummarySaverHook
 from asynchooks.hooks._summary_writer import SummaryWriter
 from asynchooks.hooks._sync import sync_hook
 from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
@@ -19,6 +21,8 @@ __all__ = [
     "SecondOrStepTimer",
     "StepCounterHook",
     "StopAtStepHook",
+    "SummarySaverHook",
     "SummaryWriter",
+    "scalar_summary",
     "sync_hook",
 ]
