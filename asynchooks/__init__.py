@@ -46,6 +46,7 @@ from asynchooks._variables import (
 from asynchooks.hooks import (
     FeedFnHook,
     FinalOpsHook,
+    GlobalStepWaiterHook,
     LoggingTensorHook,
     NanTensorHook,
     NeverTriggerTimer,
@@ -69,6 +70,7 @@ __all__ = [
     "FeedConflictError",
     "FeedFnHook",
     "FinalOpsHook",
+    "GlobalStepWaiterHook",
     "Graph",
     "GraphFinalizedError",
     "InvalidArgumentError",

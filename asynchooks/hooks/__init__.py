@@ -2,6 +2,7 @@
 
 from asynchooks.hooks._feed_fn import FeedFnHook
 from asynchooks.hooks._final_ops import FinalOpsHook
+from asynchooks.hooks._global_step_waiter import GlobalStepWaiterHook
 from asynchooks.hooks._logging_tensor import LoggingTensorHook
 from asynchooks.hooks._nan_tensor import NanTensorHook
 from asynchooks.hooks._step_counter import StepCounterHook
@@ -15,6 +16,7 @@ from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
 __all__ = [
     "FeedFnHook",
     "FinalOpsHook",
+    "GlobalStepWaiterHook",
     "LoggingTensorHook",
     "NanTensorHook",
     "NeverTriggerTimer",
