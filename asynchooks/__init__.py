@@ -55,6 +55,7 @@ from asynchooks.hooks import (
     StopAtStepHook,
     SummarySaverHook,
     SummaryWriter,
+    TimeLimitHook,
     scalar_summary,
     sync_hook,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "SummarySaverHook",
     "SummaryWriter",
     "TasksStillRunningError",
+    "TimeLimitHook",
     "UnavailableError",
     "Variable",
     "__version__",

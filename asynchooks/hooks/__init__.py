@@ -11,6 +11,7 @@ from asynchooks.hooks._summaries import scalar_summary
 from asynchooks.hooks._summary_saver import SummarySaverHook
 from asynchooks.hooks._summary_writer import SummaryWriter
 from asynchooks.hooks._sync import sync_hook
+from asynchooks.hooks._time_limit import TimeLimitHook
 from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "StopAtStepHook",
     "SummarySaverHook",
     "SummaryWriter",
+    "TimeLimitHook",
     "scalar_summary",
     "sync_hook",
 ]

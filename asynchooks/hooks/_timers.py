@@ -38,8 +38,7 @@ class SecondOrStepTimer:
             TypeError: it is no number, or `clock` is not callable.
         """
         check_period("SecondOrStepTimer", every_secs=every_secs, every_steps=every_steps)
-        if not callable(clock):
-            raise TypeError(f"clock is to be a function that tells seconds, not {clock!r}")
+        check_clock(clock)
         self._every_secs = every_secs
         self._every_steps = every_steps
         self._clock = clock
@@ -137,3 +136,9 @@ def check_period(owner: str, **periods: float | None) -> None:
         raise TypeError(f"{steps_name} is to be a number of steps, an int, not {steps!r}")
     if steps < 1:
         raise ValueError(f"{steps_name} is to be a number of steps from 1, not {steps!r}")
+
+
+def check_clock(clock: object) -> None:
+    """Raises `TypeError` if `clock` cannot be called."""
+    if not callable(clock):
+        raise TypeError(f"clock is to be a function that tells seconds, not {clock!r}")
