@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 from tests.contract.nodes import decoded, elementwise, mapped
@@ -18,10 +20,19 @@ class GraphModel:
     def __init__(self, nodes: dict[str, Any]) -> None:
         self.nodes = nodes
         self.values: dict[str, Any] = {}
+        # Whether the last run has assigned nothing because of a loss.
+        self.guarded = False
         self.taken: dict[str, int] = {}
 
-    def run(self, fetches: Any, feeds: dict[str, Any], *, keeps_failed: bool) -> Any:
-        """Runs one transaction.
+    def run(
+        self,
+        fetches: Any,
+        feeds: dict[str, Any],
+        *,
+        keeps_failed: bool,
+        losses: Iterable[str] = (),
+    ) -> Any:
+        """Runs one transaction, which assigns nothing if one of `losses` is not finite.
 
         Raises:
             NotGivenError: the run fails; it leaves no trace unless `keeps_failed` says so.
@@ -29,11 +40,14 @@ class GraphModel:
         run = _Run(self, feeds)
         try:
             results = mapped(fetches, run.value)
+            self.guarded = not all(is_finite(run.value(name)) for name in losses)
         except NotGivenError:
             if keeps_failed:
                 self.values, self.taken = run.assigned, run.taken
             raise
-        self.values, self.taken = run.assigned, run.taken
+        self.taken = run.taken
+        if not self.guarded:
+            self.values = run.assigned
         return results
 
     def step(self) -> int:
@@ -45,7 +59,9 @@ class GraphModel:
         return 0
 
     def count_run(self) -> None:
-        """Adds one to the global step, if the graph has one and no node assigns it."""
+        """Adds one to the global step, if the graph has one, no node assigns it and it may."""
+        if self.guarded:
+            return
         for name, node in self.nodes.items():
             assigned = any(each.get("var") == name for each in self.nodes.values())
             if node["op"] == "global_step" and not assigned:
@@ -105,3 +121,13 @@ class _Run:
 
     def _noop(self, name: str, node: dict[str, Any]) -> None:
         return None
+
+
+def is_finite(value: Any) -> bool:
+    """Tells whether a number, or each in nested lists of numbers, is neither NaN nor infinite."""
+    return all(map(is_finite, value)) if isinstance(value, list) else math.isfinite(value)
+
+
+def is_nan(value: Any) -> bool:
+    """Tells whether a number, or one in nested lists of numbers, is NaN."""
+    return any(map(is_nan, value)) if isinstance(value, list) else math.isnan(value)

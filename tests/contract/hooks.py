@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
 from typing import Any, cast
 
 import asynchooks as ah
+from tests.contract import observers
 from tests.contract.actions import Actions
 from tests.contract.naming import scripted
 from tests.contract.nodes import encoded
-from tests.contract.raw import QUIET, TracedSession, shown
+from tests.contract.raw import TracedSession, shown
+from tests.contract.traced import TracedHook, generation_of, run_fields
 from tests.contract.world import Event, World
 
 Script = dict[str, dict[str, list[dict[str, Any]]]]
@@ -34,13 +35,13 @@ class ScriptedHook(ah.SessionRunHook):
     async def after_create_session(self, session: ah.Session, coord: ah.Coordinator) -> None:
         """Logged as `after_create`."""
         self.actions.coordinator = coord
-        self.world.log("after_create", h=self.h, g=_g(session))
+        self.world.log("after_create", h=self.h, g=generation_of(session))
         await self._play("after_create", session=session)
 
     async def before_run(self, run_context: ah.SessionRunContext) -> ah.SessionRunArgs | None:
         """Logged as `before_run`, with what the caller asked for."""
         asked = run_context.original_args
-        event = self.world.log("before_run", **_run_fields(self, run_context))
+        event = self.world.log("before_run", **run_fields(self, run_context))
         event["fetches"] = self.world.nodes.names(asked.fetches)
         if asked.feed_dict:
             event["feeds"] = self.world.nodes.fed_names(asked.feed_dict)
@@ -54,7 +55,7 @@ class ScriptedHook(ah.SessionRunHook):
         self, run_context: ah.SessionRunContext, run_values: ah.SessionRunValues
     ) -> None:
         """Logged as `after_run`, with what the run gave."""
-        event = self.world.log("after_run", **_run_fields(self, run_context))
+        event = self.world.log("after_run", **run_fields(self, run_context))
         if self.h in self.world.call.requests or run_values.results is not None:
             event["results"] = encoded(run_values.results)
         event |= _stop_field(run_context) | shown(run_values.options)
@@ -62,7 +63,7 @@ class ScriptedHook(ah.SessionRunHook):
 
     async def end(self, session: ah.Session) -> None:
         """Logged as `end`."""
-        self.world.log("end", h=self.h, g=_g(session))
+        self.world.log("end", h=self.h, g=generation_of(session))
         await self._play("end", session=session)
 
     async def _play(
@@ -96,53 +97,10 @@ class ScriptedHook(ah.SessionRunHook):
         )
 
 
-class TracedHook(ah.SessionRunHook):
-    """Mixed into a hook of the library: logs the calls of its methods."""
-
-    world: World
-    h: int
-
-    async def begin(self) -> None:
-        """Logged as `begin`."""
-        self.world.log("begin", h=self.h)
-        await super().begin()
-
-    async def after_create_session(self, session: ah.Session, coord: ah.Coordinator) -> None:
-        """Logged as `after_create`."""
-        self.world.log("after_create", h=self.h, g=_g(session))
-        with self.world.asked_by(QUIET):
-            await super().after_create_session(session, coord)
-
-    async def before_run(self, run_context: ah.SessionRunContext) -> ah.SessionRunArgs | None:
-        """Logged as `before_run`."""
-        self.world.log("before_run", **_run_fields(self, run_context))
-        with self.world.asked_by(QUIET):
-            return await super().before_run(run_context)
-
-    async def after_run(
-        self, run_context: ah.SessionRunContext, run_values: ah.SessionRunValues
-    ) -> None:
-        """Logged as `after_run`, and a stop that it asks for as `stop`."""
-        self.world.log("after_run", **_run_fields(self, run_context))
-        with self.world.asked_by(QUIET), self._stop_logged(run_context):
-            await super().after_run(run_context, run_values)
-
-    async def end(self, session: ah.Session) -> None:
-        """Logged as `end`; its runs as `final_run`."""
-        self.world.log("end", h=self.h, g=_g(session))
-        with self.world.asked_by({"h": self.h}):
-            await super().end(session)
-
-    @contextmanager
-    def _stop_logged(self, run_context: ah.SessionRunContext) -> Iterator[None]:
-        before = run_context.stop_requested
-        yield
-        if run_context.stop_requested and not before:
-            self.world.log("stop", h=self.h)
-
-
 class TracedFinalOps(TracedHook, ah.FinalOpsHook):
-    """The library's `FinalOpsHook`."""
+    """The library's `FinalOpsHook`: its runs are logged as `final_run`."""
+
+    shows_final_run = True
 
 
 class TracedStopAtStep(TracedHook, ah.StopAtStepHook):
@@ -160,18 +118,33 @@ def make_hook(world: World, h: int, spec: dict[str, Any]) -> ah.SessionRunHook:
         return ScriptedHook(world, h, spec)
     if kind == "same_as":
         return cast("ah.SessionRunHook", world.hooks[spec["of"]])
-    hook: TracedHook = _built_in(world, kind, spec)
+    hook = MAKERS[kind](world, h, spec)
     hook.world, hook.h = world, h
     return hook
 
 
-def _built_in(world: World, kind: str, spec: dict[str, Any]) -> TracedHook:
+def _make_final_ops(world: World, h: int, spec: dict[str, Any]) -> TracedHook:
     nodes = world.nodes
-    if kind == "final_ops":
-        return TracedFinalOps(nodes.fetches(spec["ops"]), nodes.feeds(spec.get("feeds")))
-    if kind == "stop_at_step":
-        return TracedStopAtStep(spec.get("num_steps"), spec.get("last_step"))
+    return TracedFinalOps(nodes.fetches(spec["ops"]), nodes.feeds(spec.get("feeds")))
+
+
+def _make_stop_at_step(world: World, h: int, spec: dict[str, Any]) -> TracedHook:
+    return TracedStopAtStep(spec.get("num_steps"), spec.get("last_step"))
+
+
+def _make_feed_fn(world: World, h: int, spec: dict[str, Any]) -> TracedHook:
     return TracedFeedFn(_feed_function(world, spec))
+
+
+MAKERS: dict[str, Callable[[World, int, dict[str, Any]], TracedHook]] = {
+    "final_ops": _make_final_ops,
+    "stop_at_step": _make_stop_at_step,
+    "feed_fn": _make_feed_fn,
+    "logging": observers.make_logging,
+    "step_counter": observers.make_step_counter,
+    "nan": observers.make_nan,
+    "waiter": observers.make_waiter,
+}
 
 
 def _feed_function(world: World, spec: dict[str, Any]) -> Any:
@@ -184,14 +157,6 @@ def _feed_function(world: World, spec: dict[str, Any]) -> Any:
         return world.nodes.feeds(spec["feeds"][min(n, len(spec["feeds"]) - 1)])
 
     return feed
-
-
-def _g(session: ah.Session) -> int:
-    return cast("TracedSession", session).g
-
-
-def _run_fields(hook: Any, run_context: ah.SessionRunContext) -> Event:
-    return {"h": hook.h, "g": _g(run_context.session), "r": hook.world.call.r}
 
 
 def _stop_field(run_context: ah.SessionRunContext) -> Event:

@@ -63,6 +63,7 @@ OWN: list[tuple[type[BaseException], str, str]] = [
     (ah.SessionClosedError, "RuntimeError", "no_session"),
     (ah.LifecycleError, "RuntimeError", "lifecycle"),
     (ah.TasksStillRunningError, "RuntimeError", "threads_still_running"),
+    (ah.NanLossDuringTrainingError, "NanLoss", "nan_loss"),
     (ah.RecoveryError, "RecoveryError", "gave_up"),
     (TypeError, "TypeError", "bad_run_args"),
 ]

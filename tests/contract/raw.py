@@ -35,6 +35,7 @@ class TracedSession(ah.Session):
         if asking is not None:
             return await self._direct("final_run", asking, fetches, feed_dict)
         n = self.world.count("run")
+        self.world.clock += self.world.scenario.get("tick", 0)
         with self.world.logged("raw_run", "bad_fetch", **self._request(n, feed_dict, options)):
             return await self._work(self.world.fault("run", n), fetches, feed_dict, options)
 

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.contract.graph_model import GraphModel, NotGivenError
+from tests.contract.graph_model import GraphModel, NotGivenError, is_finite, is_nan
 from tests.contract.nodes import encoded
+from tests.contract.rate_model import RateModel
 from tests.contract.story import Item, Scene, Story
 
 NOTHING = object()
@@ -23,8 +24,10 @@ class Replay:
         keeps_failed: whether what a failing run did until then is kept, as in TensorFlow by chance.
         counts_itself: whether a global step that no node assigns counts the runs with hooks.
         begins_anew: whether hooks forget an earlier session in `begin`.
-        differences: where a value, an end of the input, or a stop at a step differs: the scene,
-            the item in it, and what of it.
+        guards_loss: whether a run whose loss is not finite assigns nothing, and infinity counts.
+        divides_by_zero: whether a rate is told while the clock stands still, as in TensorFlow.
+        differences: where a value, an end of the input, a stop, a rate or an error of a loss
+            differs: the scene, the item in it, and what of it.
     """
 
     story: Story
@@ -32,6 +35,8 @@ class Replay:
     keeps_failed: bool = False
     counts_itself: bool = True
     begins_anew: bool = True
+    guards_loss: bool = True
+    divides_by_zero: bool = False
     differences: set[tuple[int, int, str]] = field(default_factory=set)
     place: tuple[int, int] = (-1, -1)
     nodes: dict[str, Any] = field(default_factory=dict)
@@ -41,6 +46,8 @@ class Replay:
     last_steps: dict[int, int] = field(default_factory=dict)
     steps_before: dict[int, int] = field(default_factory=dict)
     final_values: dict[int, Any] = field(default_factory=dict)
+    rates: dict[int, RateModel] = field(default_factory=dict)
+    clock: float = 1000.0
 
     def __post_init__(self) -> None:
         self.nodes = dict(self.story.scenario.get("graph", {}))
@@ -50,6 +57,8 @@ class Replay:
             self.stop_requested = False
             if scene.do == "construct":
                 self.model = GraphModel(self.nodes)
+            elif scene.do == "clock":
+                self.clock += scene.step["secs"]
             for index, item in enumerate(scene.items):
                 self.place = number, index
                 self._take(scene, item, scene.items[index + 1 :])
@@ -78,9 +87,16 @@ class Replay:
         event = item.event
         fault = self._fault("run", event["n"])
         fetches = {-1: event["fetches"], **{int(h): f for h, f in event.get("hooks", {}).items()}}
-        for h in self._stop_hooks():
+        losses = {h: self.story.hooks[h]["loss"] for h in self._hooks("nan")}
+        for h in self._hooks("stop_at_step", "step_counter"):
             self.steps_before[h] = self._step()
-        self.given = self._run(event, fault, fetches, event.get("feeds"), hooked=True) or {}
+        self.clock += self.story.scenario.get("tick", 0)
+        feeds = event.get("feeds")
+        self.given = self._run(event, fault, fetches | losses, feeds, losses=losses) or {}
+
+    def _on_sleep(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        asleep = self.story.scenario["on_sleep"]["fetches"]
+        self.model.run(asleep, {}, keeps_failed=self.keeps_failed)
 
     def _on_run(self, scene: Scene, item: Item, later: list[Item]) -> None:
         if scene.do == "run" and "value" in item.event:
@@ -96,6 +112,8 @@ class Replay:
             self._direct(item, item.action["fetches"], item.action.get("feeds"))
         elif item.action["do"] == "stop":
             self.stop_requested = True
+        elif item.action["do"] == "clock":
+            self.clock += item.action["secs"]
         elif item.action["do"] == "final_values" and item.event:
             self._compare("value", self.final_values.get(item.event["of"]), item.event["value"])
 
@@ -108,9 +126,18 @@ class Replay:
                 self._compare("value", self.given.get(-1), item.event["value"])
 
     def _run(
-        self, event: dict[str, Any], fault: Any, fetches: Any, feeds: Any, *, hooked: bool
+        self,
+        event: dict[str, Any],
+        fault: Any,
+        fetches: Any,
+        feeds: Any,
+        *,
+        losses: dict[int, str] | None = None,
     ) -> Any:
-        """Runs what an event tells of; returns the results, None if there are none."""
+        """Runs what an event tells of; returns the results, None if there are none.
+
+        `losses` is there if hooks take part.
+        """
         if fault and not fault.get("after"):
             return None
         error = event.get("error")
@@ -118,18 +145,21 @@ class Replay:
         if failed and error["key"] == "raw_closed":
             return None
         try:
-            results = self.model.run(fetches, feeds or {}, keeps_failed=self.keeps_failed)
+            watched = losses.values() if losses and self.guards_loss else ()
+            results = self.model.run(
+                fetches, feeds or {}, keeps_failed=self.keeps_failed, losses=watched
+            )
         except NotGivenError:
             results = None
         self._compare("failed", results is None, failed)
-        if hooked and self.counts_itself and results is not None:
+        if losses is not None and self.counts_itself and results is not None:
             self.model.count_run()
         return results
 
     def _direct(self, item: Item, fetches: Any, feeds: Any) -> Any:
         fault = self._fault("direct_run", self.counts["direct_run"])
         self.counts["direct_run"] += 1
-        results = self._run(item.event, fault, {0: fetches}, feeds, hooked=False)
+        results = self._run(item.event, fault, {0: fetches}, feeds)
         if results is not None and "value" in item.event:
             self._compare("value", results[0], item.event["value"])
         return results[0] if results is not None and not item.error else NOTHING
@@ -152,6 +182,7 @@ class Replay:
         if self.begins_anew:
             self.last_steps.pop(item.h, None)
             self.final_values.pop(item.h, None)
+            self.rates.pop(item.h, None)
 
     def _on_after_create(self, scene: Scene, item: Item, later: list[Item]) -> None:
         assert item.h is not None
@@ -170,14 +201,39 @@ class Replay:
             stopped = any(each.kind == "stop" and each.h == item.h for each in later[:2])
             self._compare("stop", wanted, stopped)
             self.stop_requested = stopped
+        kind = self.story.hooks[item.h].get("kind")
+        if kind == "nan":
+            self._compare("loss", self._minds_loss(item.h), _acts_on_loss(item.h, later))
+        elif kind == "step_counter":
+            self._compare("rate", self._rate(item.h), _rate_told(item.h, later))
 
     def _wants_to_stop(self, h: int) -> bool:
         last = self.last_steps[h]
         return self.steps_before.get(h, 0) + 1 >= last and self._step() >= last
 
-    def _stop_hooks(self) -> list[int]:
-        kinds = enumerate(self.story.hooks)
-        return [h for h, spec in kinds if spec.get("kind") == "stop_at_step"]
+    def _minds_loss(self, h: int) -> bool:
+        loss = self.given.get(h, 0.0)
+        return not is_finite(loss) if self.guards_loss else is_nan(loss)
+
+    def _rate(self, h: int) -> float | None:
+        rates = self.rates.setdefault(h, RateModel(self.story.hooks[h], self.divides_by_zero))
+        return rates.told(self.steps_before.get(h, 0), self._step(), self.clock)
+
+    def _hooks(self, *kinds: str) -> list[int]:
+        return [h for h, spec in enumerate(self.story.hooks) if spec.get("kind") in kinds]
 
     def _step(self) -> int:
         return self.model.step()
+
+
+def _acts_on_loss(h: int, later: list[Item]) -> bool:
+    if any(each.kind == "stop" and each.h == h for each in later[:2]):
+        return True
+    after = (each for each in later if each.event.get("e") in ("after_run", "run", "hooked_run"))
+    ended = next(after, None)
+    return ended is not None and ended.error is not None and ended.error["type"] == "NanLoss"
+
+
+def _rate_told(h: int, later: list[Item]) -> Any:
+    told = (each.event["value"] for each in later[:2] if each.kind == "rate" and each.h == h)
+    return next(told, None)

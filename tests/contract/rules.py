@@ -12,6 +12,7 @@ from tests.contract import touching_reports as reports
 from tests.contract import touching_runs as runs
 from tests.contract import touching_setup as setup
 from tests.contract import touching_state as state
+from tests.contract import touching_timers as timers
 from tests.contract.scenarios import Line
 from tests.contract.state import story_of
 
@@ -23,7 +24,7 @@ class Rule:
     Attributes:
         id: what reports call it.
         sentence: what asynchooks does instead.
-        shows: tells whether the difference shows: in a story, or in a line about a coordinator.
+        shows: tells whether the difference shows: in a story, or in a line of another kind.
         kind: the kind of scenario that it is about.
     """
 
@@ -36,7 +37,7 @@ class Rule:
         """Tells from a line's scenario and TensorFlow's trace whether the rule touches it."""
         if line["scenario"].get("kind", "session") != self.kind:
             return False
-        return self.shows(line if self.kind == "coordinator" else story_of(line))
+        return self.shows(story_of(line) if self.kind == "session" else line)
 
 
 RULES = [
@@ -49,7 +50,7 @@ RULES = [
     Rule(
         "hooks-begin-anew",
         "A hook that serves a second session starts anew in `begin`: `FinalOpsHook` forgets its "
-        "values, `StopAtStepHook` counts its steps again.",
+        "values, `StopAtStepHook` and `StepCounterHook` count their steps again.",
         state.hooks_begin_anew,
     ),
     Rule(
@@ -181,6 +182,29 @@ RULES = [
         "second time too, and for no others.",
         alone.join_waits_again,
         "coordinator",
+    ),
+    Rule(
+        "loss-is-guarded",
+        "`NanTensorHook` minds infinity as it does NaN, and a run whose loss is not finite changes "
+        "no variable.",
+        state.loss_is_guarded,
+    ),
+    Rule(
+        "no-rate-without-time",
+        "`StepCounterHook` tells no rate while the clock stands still; the steps count for the "
+        "next one.",
+        state.no_rate_without_time,
+    ),
+    Rule(
+        "stop-ends-the-wait",
+        "A request to stop ends the wait of `GlobalStepWaiterHook`; the run that waits goes on.",
+        runs.stop_ends_the_wait,
+    ),
+    Rule(
+        "earlier-step-triggers",
+        "A step before the last one triggers a timer, which counts on from there.",
+        timers.earlier_step_triggers,
+        "timer",
     ),
 ]
 

@@ -9,6 +9,7 @@ import anyio
 
 from tests.contract.coordinators import run_coordinator
 from tests.contract.program import run_construct, run_sessions
+from tests.contract.timers import run_timer
 
 Trace = dict[str, Any]
 
@@ -19,6 +20,7 @@ RUNNERS: dict[str, Callable[[dict[str, Any]], Awaitable[Trace]]] = {
     "session": run_sessions,
     "coordinator": run_coordinator,
     "construct": run_construct,
+    "timer": run_timer,
 }
 
 

@@ -12,8 +12,18 @@ PUBLIC = DATA / "public.jsonl"
 Line = dict[str, Any]
 """A line of a scenario file: id, title, tags, scenario, trace."""
 
-HOOK_KINDS = {"script", "same_as", "final_ops", "stop_at_step", "feed_fn"}
-KINDS = {"session", "coordinator", "construct"}
+HOOK_KINDS = {
+    "script",
+    "same_as",
+    "final_ops",
+    "stop_at_step",
+    "feed_fn",
+    "logging",
+    "step_counter",
+    "nan",
+    "waiter",
+}
+KINDS = {"session", "coordinator", "construct", "timer"}
 
 
 def load(path: Path) -> list[Line]:

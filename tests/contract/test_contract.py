@@ -61,10 +61,9 @@ def test_each_rule_touches_something() -> None:
 
 
 def test_nothing_else_is_left_out() -> None:
-    """Only scenarios of hooks and timers that do not exist yet are not run."""
+    """Only scenarios of checkpoints, which do not exist yet, are not run."""
     reasons = {unsupported(line["scenario"]) for line in LINES} - {None}
-    hooks = {f"hook {kind}" for kind in ("nan", "logging", "step_counter", "checkpoint", "waiter")}
-    assert reasons == hooks | {"state checkpoint", "kind timer"}
+    assert reasons == {"hook checkpoint", "state checkpoint"}
 
 
 def matching_line() -> Line:
@@ -125,7 +124,7 @@ def test_the_tool_ends_well_where_all_is_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The tool counts what matches, differs by rule and is not supported, and returns 0."""
-    lines = [BY_ID[each] for each in ("lifecycle-03", "hook_error-05", "nan-01")]
+    lines = [BY_ID[each] for each in ("lifecycle-03", "hook_error-05", "checkpoint-01")]
     assert main(["--backend", "trio", str(written(tmp_path, lines))]) == 0
     all_ends = next(rule.sentence for rule in RULES if rule.id == "all-ends")
     assert capsys.readouterr().out.splitlines() == [
@@ -135,7 +134,7 @@ def test_the_tool_ends_well_where_all_is_explained(
         f"       1 all-ends: {all_ends}",
         "  unexplained: 0",
         "  not supported yet: 1",
-        "       1 hook nan",
+        "       1 hook checkpoint",
     ]
 
 

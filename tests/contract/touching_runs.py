@@ -135,3 +135,8 @@ def reentrance_is_refused(story: Story) -> bool:
         for scene in story.scenes
         for item in scene.of_kind("action")
     )
+
+
+def stop_ends_the_wait(story: Story) -> bool:
+    """A hook went on waiting for a step after a stop was requested."""
+    return any(item.state.stop for scene in story.scenes for item in scene.of_kind("sleep"))

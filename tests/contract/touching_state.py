@@ -27,3 +27,13 @@ def step_counts_itself(story: Story) -> bool:
     """A global step that no op assigns would have counted the runs, or a hook found none."""
     missing = any((scene.own.error or {}).get("key") == NO_STEP for scene in story.scenes)
     return missing or Replay(story).differences != Replay(story, counts_itself=False).differences
+
+
+def loss_is_guarded(story: Story) -> bool:
+    """A loss was infinite, or a run whose loss is not finite assigned something."""
+    return Replay(story).differences != Replay(story, guards_loss=False).differences
+
+
+def no_rate_without_time(story: Story) -> bool:
+    """A rate was due though the clock stood still."""
+    return Replay(story).differences != Replay(story, divides_by_zero=True).differences

@@ -57,6 +57,10 @@ class World:
         if self.scenario.get("prefinalized"):
             self.graph.finalize()
 
+    def now(self) -> float:
+        """Tells the time by the fake clock, in seconds."""
+        return self.clock
+
     def log(self, name: str, /, **fields: Any) -> Event:
         """Adds an event to the trace."""
         event: Event = {"e": name, **fields}
