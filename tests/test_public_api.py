@@ -16,7 +16,7 @@ import asynchooks as ah
 
 ROOT = Path(__file__).parents[1]
 PUBLIC = {name: getattr(ah, name) for name in ah.__all__}
-OPTIONAL = ["airportsdata", "hypothesis", "pytest", "trio"]
+OPTIONAL = ["airportsdata", "hypothesis", "numpy", "pytest", "rich", "trio"]
 
 ERRORS = [
     ah.OutOfRangeError("the end"),
