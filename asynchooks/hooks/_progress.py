@@ -116,7 +116,7 @@ class ProgressHook(SessionRunHook):
         """Makes the bar when the first generation starts."""
         if self._shown is None:
             initial = self._shown = await session.run(self._global_step)
-            self._bar = await in_thread(self._make_bar, (initial,))
+            await in_thread(self._make_bar, (initial,))
 
     async def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Asks for the values if the bar is to be drawn."""
@@ -151,8 +151,9 @@ class ProgressHook(SessionRunHook):
             steps, self._shown = step - self._shown, step
             await in_thread(_draw, (self._bar, steps, values))
 
-    def _make_bar(self, initial: int) -> ProgressBar | None:
-        return self._make(total=self._total, initial=initial, desc=self._desc)
+    def _make_bar(self, initial: int) -> None:
+        # In the thread, whose result a cancellation of the caller would lose.
+        self._bar = self._make(total=self._total, initial=initial, desc=self._desc)
 
 
 def _draw(bar: ProgressBar, steps: int, values: dict[str, Any] | None) -> None:

@@ -63,7 +63,15 @@ class ScalarOutput:
     async def open(self) -> None:
         """Makes the writer, if that is for this to do."""
         self._lock = anyio.Lock()
-        self._writer = _checked(await in_thread(self._given, ())) if self._makes else self._given
+        if not self._makes:
+            self._writer = self._given
+            return
+        try:
+            await in_thread(self._make, ())
+        except BaseException:
+            # A hook whose begin did not return is not closed.
+            await self.close()
+            raise
 
     async def add(self, scalars: Mapping[str, Any], step: int) -> None:
         """Writes scalars.
@@ -87,6 +95,10 @@ class ScalarOutput:
         writer, self._writer = self._writer, None
         if self._makes and writer is not None:
             await in_thread(writer.close, ())
+
+    def _make(self) -> None:
+        # In the thread, whose result a cancellation of the caller would lose.
+        self._writer = _checked(self._given())
 
 
 def _add(writer: SummaryWriter, scalars: Mapping[str, Any], step: int) -> None:
