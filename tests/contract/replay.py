@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from tests.contract.graph_model import GraphModel, NotGivenError, is_finite, is_nan
@@ -91,8 +93,38 @@ class Replay:
         for h in self._hooks("stop_at_step", "step_counter"):
             self.steps_before[h] = self._step()
         self.clock += self.story.scenario.get("tick", 0)
+        fetches |= losses | self._logged(later)
         feeds = event.get("feeds")
-        self.given = self._run(event, fault, fetches | losses, feeds, losses=losses) or {}
+        self.given = self._run(event, fault, fetches, feeds, losses=losses) or {}
+
+    def _logged(self, later: list[Item]) -> dict[int, dict[str, str]]:
+        """Returns what the hooks fetch that log a run of a scene, of which these items come."""
+        own = takewhile(lambda item: item.kind not in ("raw_run", "end"), later)
+        return {
+            item.h: self._tensors(item.h)
+            for item in own
+            if item.kind == "log" and item.h is not None
+        }
+
+    def _tensors(self, h: int) -> dict[str, str]:
+        tensors = self.story.hooks[h]["tensors"]
+        return tensors if isinstance(tensors, dict) else {name: name for name in tensors}
+
+    def _on_end(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        assert item.h is not None
+        if any(each.kind == "log" and each.h == item.h for each in later[:2]):
+            tensors = self._tensors(item.h)
+            self.given[item.h] = self.model.run(tensors, {}, keeps_failed=self.keeps_failed)
+
+    def _on_log(self, scene: Scene, item: Item, later: list[Item]) -> None:
+        assert item.h is not None
+        values, spec = encoded(self.given.get(item.h, {})), self.story.hooks[item.h]
+        if spec.get("formatter"):
+            text = f"F:{json.dumps(values, sort_keys=True)}"
+        else:
+            order = sorted(values) if isinstance(spec["tensors"], dict) else values
+            text = ", ".join(f"{tag} = {values[tag]}" for tag in order)
+        self._compare("text", text, item.event["text"])
 
     def _on_sleep(self, scene: Scene, item: Item, later: list[Item]) -> None:
         asleep = self.story.scenario["on_sleep"]["fetches"]
