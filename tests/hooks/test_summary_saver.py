@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import anyio
@@ -154,6 +155,34 @@ async def test_runs_that_overlap_write_once() -> None:
             event.set()
             await anyio.wait_all_tasks_blocked()
     assert writer.calls == [("double", 0, 1), ("flush",)]
+
+
+class Slow(Writer):
+    """Takes its time, and notes how many calls are under way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.under_way: list[int] = []
+        self.inside = 0
+
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: int) -> None:
+        self.inside += 1
+        self.under_way.append(self.inside)
+        time.sleep(0.001)
+        self.inside -= 1
+
+
+async def test_writer_is_called_by_one_run_at_a_time() -> None:
+    """Runs that overlap and are all to be written wait for one another, not for the event loop."""
+    model, writer = Model(), Slow()
+    hook = ah.SummarySaverHook(1, summary_writer=writer, summary_op=["double", "half"])
+    async with ah.MonitoredSession(model.graph, [hook]) as session:
+        await session.run([])
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(session.run, [])
+    assert set(writer.under_way) == {1}
+    assert len(writer.under_way) > 2
 
 
 class Full(Writer):
