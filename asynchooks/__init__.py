@@ -4,6 +4,7 @@ from asynchooks._coordinator import Coordinator
 from asynchooks._creator import ChiefSessionCreator, SessionCreator
 from asynchooks._errors import (
     AbortedError,
+    CheckpointError,
     DeadlineExceededError,
     FeedConflictError,
     GraphFinalizedError,
@@ -43,6 +44,7 @@ from asynchooks._variables import (
     get_or_create_global_step,
     get_variable,
 )
+from asynchooks.checkpoint import CheckpointStore, DirectoryStore, MemoryStore
 from asynchooks.hooks import (
     FeedFnHook,
     FinalOpsHook,
@@ -66,9 +68,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AbortedError",
+    "CheckpointError",
+    "CheckpointStore",
     "ChiefSessionCreator",
     "Coordinator",
     "DeadlineExceededError",
+    "DirectoryStore",
     "EndReason",
     "FeedConflictError",
     "FeedFnHook",
@@ -79,6 +84,7 @@ __all__ = [
     "InvalidArgumentError",
     "LifecycleError",
     "LoggingTensorHook",
+    "MemoryStore",
     "MonitoredSession",
     "NanLossDuringTrainingError",
     "NanTensorHook",

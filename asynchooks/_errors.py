@@ -186,6 +186,23 @@ class RecoveryError(Exception):
         return "\n".join([f"gave up after {len(lines)} attempt(s):", *lines])
 
 
+class CheckpointError(Exception):
+    """A checkpoint could not be written or read; the ones before it are still there.
+
+    Attributes:
+        checkpoint: what its store calls it, such as the path of its file.
+        reason: what is wrong.
+    """
+
+    def __init__(self, checkpoint: str, reason: str) -> None:
+        super().__init__(checkpoint, reason)
+        self.checkpoint = checkpoint
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"checkpoint {self.checkpoint}: {self.reason}"
+
+
 def _described(error: BaseException) -> str:
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {error}{notes}"

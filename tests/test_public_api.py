@@ -23,6 +23,7 @@ ERRORS = [
     ah.StepFunctionStopped("stopped"),
     ah.AbortedError("aborted"),
     ah.UnavailableError("unavailable"),
+    ah.CheckpointError("model.ckpt-3", "the data are too short"),
     ah.DeadlineExceededError(1.5),
     ah.InvalidArgumentError("not fed"),
     ah.FeedConflictError("x", ("the caller", "A (hooks[0])")),
