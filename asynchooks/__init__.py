@@ -44,7 +44,13 @@ from asynchooks._variables import (
     get_or_create_global_step,
     get_variable,
 )
-from asynchooks.checkpoint import CheckpointStore, DirectoryStore, MemoryStore
+from asynchooks.checkpoint import (
+    CheckpointStore,
+    DirectoryStore,
+    MemoryStore,
+    Saver,
+    latest_checkpoint,
+)
 from asynchooks.hooks import (
     FeedFnHook,
     FinalOpsHook,
@@ -101,6 +107,7 @@ __all__ = [
     "ReentrantRunError",
     "RunAfterStopError",
     "RunOptions",
+    "Saver",
     "SecondOrStepTimer",
     "Session",
     "SessionClosedError",
@@ -131,6 +138,7 @@ __all__ = [
     "get_or_create_global_step",
     "get_variable",
     "group",
+    "latest_checkpoint",
     "no_op",
     "op",
     "placeholder",

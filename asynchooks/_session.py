@@ -58,6 +58,11 @@ class Session:
         return self._graph
 
     @property
+    def state(self) -> SessionState:
+        """The values of variables and the positions in sources that it works on."""
+        return self._state
+
+    @property
     def closed(self) -> bool:
         """Whether the session was left."""
         return self._lifecycle.is_over

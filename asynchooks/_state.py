@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from asynchooks._closing import conclude
 from asynchooks._graph import Op
@@ -12,10 +12,26 @@ Change = Callable[[Any], Any]
 """Gives a variable's new value from the old."""
 
 
+class SourceMark(NamedTuple):
+    """Which items of a source were taken by runs that have committed.
+
+    Attributes:
+        next_number: all below this number, counted from 0 at the start of the data,
+        uncommitted: but for these, in ascending order.
+    """
+
+    next_number: int
+    uncommitted: tuple[int, ...] = ()
+
+
 class SourcePosition(Protocol):
     """Where one session stands in a source; closed with the session."""
 
     name: str
+
+    def mark(self) -> SourceMark:
+        """Returns which items were committed."""
+        ...
 
     async def aclose(self) -> None:
         """Ends reading; may be awaited again until it has come to its end."""
@@ -30,14 +46,17 @@ class SessionState:
     """The committed values of variables and the positions in sources.
 
     It outlives the raw sessions that work on it: a `MonitoredSession` hands it from one generation
-    to the next.
+    to the next. Values and positions may have come out of a checkpoint.
     """
 
-    __slots__ = ("positions", "values")
+    __slots__ = ("positions", "restored", "restored_from", "values")
 
     def __init__(self) -> None:
         self.values: dict[Op[Any], Any] = {}
         self.positions: dict[object, SourcePosition] = {}
+        # Whether a checkpoint was looked for, and what its store calls the one that was found.
+        self.restored: bool = False
+        self.restored_from: str | None = None
 
     async def aclose(self) -> None:
         """Ends reading from the sources; a session on this state reads on where it ended.

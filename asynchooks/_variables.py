@@ -7,12 +7,15 @@ from typing import Any, TypeVar
 
 from asynchooks._graph import Graph, Op, OpKind, chosen_graph, chosen_name, get_default_graph
 from asynchooks._ops import new_op, ops_in
-from asynchooks._state import Change, Transaction
+from asynchooks._state import Change, SessionState, Transaction
 
 T = TypeVar("T")
 
 GLOBAL_STEP = "global_step"
 """The name of the global step, and of the collection that holds it."""
+
+VARIABLES = "variables"
+"""The collection that holds all variables of a graph."""
 
 
 class Variable(Op[T]):
@@ -40,6 +43,7 @@ class Variable(Op[T]):
         self.initial_value: T = initial_value
         self.assigned: bool = False
         graph.add(self)
+        graph.add_to_collection(VARIABLES, self)
 
     def assign(self, value: T | Op[T], name: str | None = None) -> Op[T]:
         """Makes an op that sets the variable and gives the new value.
@@ -78,6 +82,11 @@ class Variable(Op[T]):
     def change(self, transaction: Transaction, change: Change) -> Any:
         """Plans a change within a run and returns the value that it gives there."""
         return transaction.change(self, self.initial_value, change)
+
+    def committed(self, state: SessionState) -> T:
+        """Returns the value that a session has now, outside of any run."""
+        value: T = state.values.get(self, self.initial_value)
+        return value
 
     def _read(self, transaction: Transaction) -> Any:
         return transaction.read(self, self.initial_value)
