@@ -52,6 +52,8 @@ from asynchooks.checkpoint import (
     latest_checkpoint,
 )
 from asynchooks.hooks import (
+    CheckpointSaverHook,
+    CheckpointSaverListener,
     FeedFnHook,
     FinalOpsHook,
     GlobalStepWaiterHook,
@@ -75,6 +77,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AbortedError",
     "CheckpointError",
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
     "CheckpointStore",
     "ChiefSessionCreator",
     "Coordinator",

@@ -1,5 +1,7 @@
 """The built-in hooks."""
 
+from asynchooks.hooks._checkpoint_listener import CheckpointSaverListener
+from asynchooks.hooks._checkpoint_saver import CheckpointSaverHook
 from asynchooks.hooks._feed_fn import FeedFnHook
 from asynchooks.hooks._final_ops import FinalOpsHook
 from asynchooks.hooks._global_step_waiter import GlobalStepWaiterHook
@@ -16,6 +18,8 @@ from asynchooks.hooks._time_limit import TimeLimitHook
 from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
 
 __all__ = [
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
     "FeedFnHook",
     "FinalOpsHook",
     "GlobalStepWaiterHook",
