@@ -20,7 +20,7 @@ BYTES_AT_ONCE = 1 << 20
 
 _NUMBERS: frozenset[type] = frozenset({type(None), bool, int, float})
 _SCALARS: frozenset[type] = _NUMBERS | {str, bytes}
-_ARRAY, _MAP, _BYTES, _EXTENSION = 0xDD, 0xDF, 0xC6, 0xC9
+_ARRAY, _MAP, _BYTES, _TEXT, _EXTENSION = 0xDD, 0xDF, 0xC6, 0xDB, 0xC9
 _SIZE = struct.Struct(">BI")
 _EXTENSION_HEAD = struct.Struct(">BIb")
 # MessagePack's array of at most 15 items begins with one byte, that of at most 65,535 with three.
@@ -68,7 +68,9 @@ def pack(value: object, out: BytesIO) -> None:
     """
     kind = type(value)
     if kind is bytes and len(cast("bytes", value)) > BYTES_AT_ONCE:
-        _pack_raw(memoryview(cast("bytes", value)), out)
+        _pack_pieces(_BYTES, memoryview(cast("bytes", value)), out)
+    elif kind is str and len(cast("str", value)) > BYTES_AT_ONCE:
+        _pack_pieces(_TEXT, memoryview(cast("str", value).encode()), out)
     elif kind in _SCALARS:
         _pack_scalar(value, out)
     elif kind is list:
@@ -80,7 +82,7 @@ def pack(value: object, out: BytesIO) -> None:
         pack_map_head(len(pairs), out)
         _pack_items(chain.from_iterable(pairs.items()), out)
     elif kind is _arrays.Raw:
-        _pack_raw(cast("_arrays.Raw", value).view, out)
+        _pack_pieces(_BYTES, cast("_arrays.Raw", value).view, out)
     else:
         _pack_extension(value, out)
 
@@ -137,8 +139,8 @@ def _pack_scalar(value: object, out: BytesIO) -> None:
         _pack_as(_BIG_INT, number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True), out)
 
 
-def _pack_raw(view: memoryview, out: BytesIO) -> None:
-    out.write(_SIZE.pack(_BYTES, len(view)))
+def _pack_pieces(kind: int, view: memoryview, out: BytesIO) -> None:
+    out.write(_SIZE.pack(kind, len(view)))
     starts = range(0, len(view), BYTES_AT_ONCE)
     out.writelines(view[start : start + BYTES_AT_ONCE] for start in starts)
 

@@ -107,12 +107,13 @@ def test_large_values_are_packed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(_format, "BytesIO", Out)
     values = {
         "bytes": bytes(5_000_000),
+        "text": "x" * 5_000_000,
         "array": np.zeros(1_000_000),
         "numbers": [1.5] * 500_000,
         "blobs": [bytes(100_000)] * 50,
     }
     body = write_body(Content(1, values, {}), "one")
-    assert len(body.getvalue()) > 20_000_000
+    assert len(body.getvalue()) > 25_000_000
     assert max(sizes) == BYTES_AT_ONCE
 
 

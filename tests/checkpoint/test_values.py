@@ -38,6 +38,7 @@ VALUES = [
     "naïve",
     b"",
     b"\x00" * (2 * BYTES_AT_ONCE + 1),
+    "é" * (BYTES_AT_ONCE + 1),
     [],
     list(range(15)),
     list(range(16)),
