@@ -136,6 +136,18 @@ def spawn_host_task(fn: Callable[[], Awaitable[None]], name: str, context: Conte
         trio.lowlevel.spawn_system_task(fn, name=name, context=context)
 
 
+def waker() -> Callable[[Callable[[], object]], object]:
+    """Returns what has the running event loop call a function soon, also out of a signal handler.
+
+    It may be called in any thread.
+    """
+    if _on_asyncio():
+        return asyncio.get_running_loop().call_soon_threadsafe
+    import trio
+
+    return trio.lowlevel.current_trio_token().run_sync_soon
+
+
 Counter = Callable[[], int]
 """Returns how often one task was asked to cancel natively."""
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
-from asynchooks._errors import ReentrantRunError, bare, note_once
+from asynchooks._errors import LifecycleError, ReentrantRunError, bare, note_once
 from asynchooks._hook import HOOK_METHODS, SessionRunHook, label, overridden
 from asynchooks._ops import is_async
 
@@ -122,6 +122,18 @@ class CallingHooks:
 
 
 _calling: ContextVar[CallingHooks | None] = ContextVar("asynchooks_calling", default=None)
+
+
+def calling_session() -> object:
+    """Returns the monitored session on behalf of which a hook is being called.
+
+    Raises:
+        LifecycleError: no hook is being called.
+    """
+    calling = _calling.get()
+    if calling is None:
+        raise LifecycleError("a hook of this kind is begun by a MonitoredSession only")
+    return calling.owner
 
 
 def refuse_reentrance(owner: object, method: str) -> None:

@@ -8,6 +8,7 @@ from asynchooks.hooks._global_step_waiter import GlobalStepWaiterHook
 from asynchooks.hooks._logging_tensor import LoggingTensorHook
 from asynchooks.hooks._nan_tensor import NanTensorHook
 from asynchooks.hooks._progress import ProgressBar, ProgressHook
+from asynchooks.hooks._signal import SignalHook
 from asynchooks.hooks._step_counter import StepCounterHook
 from asynchooks.hooks._stop_at_step import StopAtStepHook
 from asynchooks.hooks._summaries import scalar_summary
@@ -29,6 +30,7 @@ __all__ = [
     "ProgressBar",
     "ProgressHook",
     "SecondOrStepTimer",
+    "SignalHook",
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
