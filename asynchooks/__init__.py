@@ -34,6 +34,7 @@ from asynchooks._ops import OpFunction, constant, group, no_op, op, placeholder
 from asynchooks._options import RunOptions
 from asynchooks._recovery import Recovery
 from asynchooks._resources import resource
+from asynchooks._run_metadata import NodeExecStats, RunMetadata
 from asynchooks._session import Session
 from asynchooks._sources import Source, from_iterable
 from asynchooks._state import SessionState
@@ -60,6 +61,7 @@ from asynchooks.hooks import (
     LoggingTensorHook,
     NanTensorHook,
     NeverTriggerTimer,
+    ProfilerHook,
     ProgressBar,
     ProgressHook,
     SecondOrStepTimer,
@@ -100,17 +102,20 @@ __all__ = [
     "NanLossDuringTrainingError",
     "NanTensorHook",
     "NeverTriggerTimer",
+    "NodeExecStats",
     "Op",
     "OpCancelledError",
     "OpFunction",
     "OutOfRangeError",
     "Phase",
+    "ProfilerHook",
     "ProgressBar",
     "ProgressHook",
     "Recovery",
     "RecoveryError",
     "ReentrantRunError",
     "RunAfterStopError",
+    "RunMetadata",
     "RunOptions",
     "Saver",
     "SecondOrStepTimer",

@@ -6,6 +6,8 @@ import math
 import sys
 from dataclasses import dataclass
 
+from asynchooks._run_metadata import RunMetadata
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
@@ -19,11 +21,14 @@ class RunOptions:
         retry: whether the run is repeated after the session was recovered. It is not if somebody
             says so: then the session is recovered and this run's error raised.
         trace_level: how much of the run observers are to record, from 0; the largest one counts.
+        run_metadata: takes down when each op was evaluated, which makes the run slower; None takes
+            down nothing. Those of all who ask are filled.
     """
 
     timeout: float | None = None
     retry: bool = True
     trace_level: int = 0
+    run_metadata: RunMetadata | None = None
 
     def __post_init__(self) -> None:
         """Checks the values."""
@@ -35,16 +40,22 @@ class RunOptions:
             raise TypeError(f"RunOptions.trace_level is to be an int, not {self.trace_level!r}")
         if self.trace_level < 0:
             raise ValueError(f"RunOptions.trace_level is to be from 0, not {self.trace_level!r}")
+        if self.run_metadata is not None and not isinstance(self.run_metadata, RunMetadata):
+            raise TypeError(
+                f"RunOptions.run_metadata is to be a RunMetadata or None, not {self.run_metadata!r}"
+            )
 
     def merged(self, other: RunOptions | None) -> RunOptions:
         """Returns what both together ask for."""
         if other is None:
             return self
         timeouts = [each for each in (self.timeout, other.timeout) if each is not None]
+        metadata = [each.run_metadata for each in (self, other) if each.run_metadata is not None]
         return RunOptions(
             timeout=max(timeouts, default=None),
             retry=self.retry and other.retry,
             trace_level=max(self.trace_level, other.trace_level),
+            run_metadata=RunMetadata(tuple(metadata)) if metadata else None,
         )
 
 

@@ -7,8 +7,11 @@ from typing import Any, cast
 
 from asynchooks._fetches import Fetches, parse_fetches
 from asynchooks._graph import Graph, Op
+from asynchooks._options import RunOptions
 from asynchooks._plan import Plan, compile_plan
+from asynchooks._run_metadata import RunMetadata
 from asynchooks._structure import Build
+from asynchooks._tracing import traced_ops
 from asynchooks._variables import Variable
 
 _MOST_KEPT = 1024
@@ -29,14 +32,19 @@ class Request:
     build: Build
 
 
-def compile_request(graph: Graph, fetches: object, fed: tuple[Op[Any], ...]) -> Request:
+def compile_request(
+    graph: Graph, fetches: object, fed: tuple[Op[Any], ...], options: RunOptions | None = None
+) -> Request:
     """Compiles fetches, or finds what was compiled before.
 
     Args:
         graph: the graph that is run.
         fetches: what to evaluate; see `parse_fetches`.
         fed: the ops whose values are given.
+        options: may ask for a request that fills run metadata, and serves one run.
     """
+    if options is not None and options.run_metadata is not None:
+        return _traced(parse_fetches(graph, fetches), fed, options.run_metadata)
     key = (fetches, fed) if _is_immutable(fetches) else None
     request = graph.compiled.get(key)
     if request is None:
@@ -60,6 +68,12 @@ def _compiled(graph: Graph, fetches: Fetches, fed: tuple[Op[Any], ...]) -> Reque
     if plan is None:
         plan = compile_plan(fetches.ops, fed)
         _keep(graph, key, plan)
+    return Request(plan, fetches.build)
+
+
+def _traced(fetches: Fetches, fed: tuple[Op[Any], ...], metadata: RunMetadata) -> Request:
+    copies = traced_ops(fetches.ops, fed, metadata.record)
+    plan = compile_plan((copies[op] for op in fetches.ops), (copies[op] for op in fed))
     return Request(plan, fetches.build)
 
 

@@ -124,7 +124,7 @@ class Session:
                 it returns an awaitable), or tuples, lists, dicts, named tuples and dataclasses of
                 them at any depth.
             feed_dict: values by op, or name of an op, that replace those ops in this run.
-            options: only the timeout matters here.
+            options: only the timeout and the run metadata matter here.
 
         Returns:
             The values, in the nesting of `fetches`.
@@ -140,8 +140,8 @@ class Session:
         """
         pace = self._open_pace()
         feeds = _NO_FEEDS if feed_dict is None else parse_feeds(self._graph, feed_dict)
-        request = compile_request(self._graph, fetches, tuple(feeds))
         check_options(options)
+        request = compile_request(self._graph, fetches, tuple(feeds), options)
         await pace.checkpoint()
         counter = pace.counter()
         cancellations = counter()

@@ -7,6 +7,7 @@ from asynchooks.hooks._final_ops import FinalOpsHook
 from asynchooks.hooks._global_step_waiter import GlobalStepWaiterHook
 from asynchooks.hooks._logging_tensor import LoggingTensorHook
 from asynchooks.hooks._nan_tensor import NanTensorHook
+from asynchooks.hooks._profiler import ProfilerHook
 from asynchooks.hooks._progress import ProgressBar, ProgressHook
 from asynchooks.hooks._signal import SignalHook
 from asynchooks.hooks._step_counter import StepCounterHook
@@ -27,6 +28,7 @@ __all__ = [
     "LoggingTensorHook",
     "NanTensorHook",
     "NeverTriggerTimer",
+    "ProfilerHook",
     "ProgressBar",
     "ProgressHook",
     "SecondOrStepTimer",
