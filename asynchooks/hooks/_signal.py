@@ -29,10 +29,10 @@ class SignalHook(SessionRunHook):
     The first signal requests a stop: runs in flight go on, `MonitoredSession.should_stop` is true,
     a recovery makes one more attempt. Runs that are in flight `grace` seconds later, or at a second
     signal, are interrupted: they raise `KeyboardInterrupt` for SIGINT, and `SystemExit` with code
-    128 + the signal's number for any other. That is no clean end: hooks' `end` is not called, their
-    `close` is. If no run is in flight at the second signal, since the session is being entered,
-    recovered or closed, or its block does something else, that signal is left to the handler from
-    before.
+    128 + the signal's number for any other; out of a task group that leaves as a group, as any
+    error. It is no clean end: hooks' `end` is not called, their `close` is. If no run is in flight
+    at the second signal, since the session is being entered, recovered or closed, or its block does
+    something else, that signal is left to the handler from before.
 
     The handlers from before are back once the session is closed, however it ends, and once runs
     were interrupted: a further signal does what it would do without the hook. They are not called

@@ -20,6 +20,7 @@ import pytest
 import tenacity
 
 import asynchooks as ah
+from asynchooks.testing import Cancel, Fail, Sweep, Trial
 from tests.hooks.conftest import Lines
 
 ROOT = Path(__file__).parents[2]
@@ -446,3 +447,37 @@ def test_process_that_is_interrupted(loop: str, signum: int, expected: int) -> N
     """When the grace time is over, the process ends as its supervisor expects of the signal."""
     lines, code = signalled(loop, signum, seconds=3600, own=False, grace=0)
     assert (lines, code) == (["started", "closed: failed"], expected)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Cancel("scope"),
+        pytest.param(Cancel("native"), marks=pytest.mark.native),
+        Fail(ValueError),
+        Fail(ah.AbortedError),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("signals", [0, 1])
+async def test_handlers_come_back_from_every_point(
+    before: Before, fault: Cancel | Fail, signals: int
+) -> None:
+    """Wherever a session is cancelled or fails, signalled or not, the handlers are back."""
+
+    async def program(trial: Trial) -> None:
+        async def work() -> None:
+            await trial.pause("run")
+            for each in SIGNALS[:signals]:
+                send(each)
+                await trial.pause("signalled")
+
+        async with ah.MonitoredSession(ah.Graph(), [ah.SignalHook()]) as session:
+            await trial.pause("body")
+            await session.run(work)
+
+    sweep = Sweep(fault)
+    for trial in sweep:
+        await trial.run(program, trial)
+        assert before.are_back(), trial
+    assert sweep.points > 1
