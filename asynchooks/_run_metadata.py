@@ -27,7 +27,8 @@ class NodeExecStats(NamedTuple):
 class RunMetadata:
     """Is filled by a run that is given it in its `RunOptions`; one for each run.
 
-    A run that is repeated after a recovery adds the ops of each attempt. Carries over ``tf.compat.v1.RunMetadata``.
+    A run that is repeated after a recovery adds the ops of each attempt. Carries over
+    ``tf.compat.v1.RunMetadata``.
 
     Attributes:
         step_stats: the ops that were evaluated, in the order in which they ended. Those that were
