@@ -55,8 +55,10 @@ def _names(lanes: int) -> list[Event]:
 
 
 def _op(stats: NodeExecStats, lane: int, origin: float) -> Event:
-    times = {"ts": _micros(stats.start - origin), "dur": _micros(stats.end - stats.start)}
-    return _event("X", stats.node_name, lane, cat="op", **times, args={"inputs": stats.inputs})
+    # Rounded so that no op seems to reach into the next one of its lane, which Perfetto drops then.
+    start, end = (round(1e9 * (each - origin)) for each in (stats.start, stats.end))
+    times = {"ts": start / 1000, "dur": (end - start) / 1000}
+    return _event("X", stats.node_name, lane, **times, args={"inputs": stats.inputs})
 
 
 def _arrows(ops: list[Event]) -> list[Event]:
@@ -65,16 +67,14 @@ def _arrows(ops: list[Event]) -> list[Event]:
     for consumer in ops:
         for name in dict.fromkeys(consumer["args"]["inputs"]):
             if name in producers:
-                ends = {"id": len(arrows) // 2 + 1, "cat": "dataflow"}
-                start = producers[name]
-                arrows.append(_event("s", name, start["tid"], ts=start["ts"], **ends))
-                arrows.append(_event("f", name, consumer["tid"], ts=consumer["ts"], bp="e", **ends))
+                producer, number = producers[name], len(arrows) // 2 + 1
+                # What an end belongs to is told by its time, which has to be that of a start.
+                arrows += [
+                    _event("s", name, producer["tid"], ts=producer["ts"], id=number),
+                    _event("f", name, consumer["tid"], ts=consumer["ts"], id=number, bp="e"),
+                ]
     return arrows
 
 
 def _event(phase: str, name: str, lane: int, **more: Any) -> Event:
-    return {"ph": phase, "name": name, "pid": _PROCESS, "tid": lane, **more}
-
-
-def _micros(seconds: float) -> float:
-    return round(seconds * 1e6, 3)
+    return {"ph": phase, "name": name, "cat": "op", "pid": _PROCESS, "tid": lane, **more}

@@ -24,13 +24,11 @@ def lanes(*spans: tuple[float, float]) -> list[int]:
 def test_trace_of_two_ops() -> None:
     """Each op is a slice with its name and inputs; an arrow leads from one to the other."""
     run = [stats("a", 0.5, 0.75), stats("b", 0.75, 1.5, "a", "a", "fed")]
-    process: dict[str, Any] = {"ph": "M", "name": "process_name", "pid": 1, "tid": 0}
-    thread: dict[str, Any] = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1}
-    op: dict[str, Any] = {"ph": "X", "pid": 1, "tid": 1, "cat": "op"}
-    arrow: dict[str, Any] = {"name": "a", "pid": 1, "tid": 1, "id": 1, "cat": "dataflow"}
+    event: dict[str, Any] = {"cat": "op", "pid": 1, "tid": 1}
+    op, arrow = event | {"ph": "X"}, event | {"name": "a", "id": 1}
     slices = [
-        process | {"args": {"name": "asynchooks"}},
-        thread | {"args": {"name": "lane 1"}},
+        event | {"ph": "M", "tid": 0, "name": "process_name", "args": {"name": "asynchooks"}},
+        event | {"ph": "M", "name": "thread_name", "args": {"name": "lane 1"}},
         op | {"name": "a", "ts": 0.0, "dur": 250_000.0, "args": {"inputs": ()}},
         op
         | {"name": "b", "ts": 250_000.0, "dur": 750_000.0, "args": {"inputs": ("a", "a", "fed")}},
@@ -59,6 +57,17 @@ def test_ops_that_overlap_stand_in_different_lanes(
 ) -> None:
     """An op takes the first lane that is free when it starts, so there are as few as can be."""
     assert lanes(*spans) == expected
+
+
+def test_ops_of_a_lane_do_not_touch_by_rounding() -> None:
+    """An op that starts when the one before it ends starts at its end, to the nanosecond."""
+    run = [stats("a", 0, 1.4e-9), stats("b", 1.4e-9, 2.8e-9), stats("c", 2.8e-9, 4.2e-9)]
+    events = chrome_trace(run, show_dataflow=False)["traceEvents"][2:]
+    assert [(each["ts"], each["dur"]) for each in events] == [
+        (0, 0.001),
+        (0.001, 0.002),
+        (0.003, 0.001),
+    ]
 
 
 def test_arrows_have_numbers_of_their_own() -> None:
