@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import operator
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
 from asynchooks._errors import OutOfRangeError
@@ -63,12 +64,25 @@ class OpFunction(Generic[T]):
             ValueError: the ops among the arguments are of several graphs.
             GraphFinalizedError: the graph is final.
         """
-        check_call(self.__wrapped__, *args, **kwargs)
-        inputs, build = ops_in((args, kwargs))
+        self._check_call(args, kwargs)
+        inputs, call = _applied(self.__wrapped__, args, kwargs)
         graph = graph_of((*inputs, *self.control_inputs))
         controls = control_inputs_of(graph, self.control_inputs)
-        call = _apply(self.__wrapped__, args, kwargs, inputs, build)
         return new_op(graph, self.name, self.kind, call, inputs=inputs, control_inputs=controls)
+
+    def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if (kwargs or len(args) not in self._positional) and self._signature is not None:
+            _check_bind(self.__wrapped__, self._signature, args, kwargs)
+
+    @cached_property
+    def _signature(self) -> inspect.Signature | None:
+        # To read it takes longer than all else about making an op.
+        return _signature_of(self.__wrapped__)
+
+    @cached_property
+    def _positional(self) -> range:
+        # Most calls can be checked without being bound, which takes some us.
+        return _positional_counts(self._signature) if self._signature is not None else range(0)
 
     def __get__(self, instance: object, owner: type | None = None) -> OpFunction[T]:
         """Binds a decorated method to its instance."""
@@ -209,7 +223,7 @@ def new_op(
     """Makes an op and adds it to `graph`."""
     if control_inputs is None:
         control_inputs = control_inputs_of(graph)
-    made = Op[Any](
+    made: Op[Any] = Op(
         graph,
         graph.unique_name(name),
         kind,
@@ -279,14 +293,9 @@ def check_call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     Raises:
         TypeError: it cannot.
     """
-    try:
-        signature = inspect.signature(fn)
-    except ValueError:
-        return
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{name_of(fn)}(): {error}") from None
+    signature = _signature_of(fn)
+    if signature is not None:
+        _check_bind(fn, signature, args, kwargs)
 
 
 def check_takes_nothing(fn: Callable[..., Any], use: str) -> None:
@@ -303,6 +312,39 @@ def check_takes_nothing(fn: Callable[..., Any], use: str) -> None:
         check_call(fn)
     except TypeError as error:
         raise TypeError(f"{use} takes no arguments, but {error}") from None
+
+
+def _signature_of(fn: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fn)
+    except ValueError:
+        return None
+
+
+def _positional_counts(signature: inspect.Signature) -> range:
+    least = most = 0
+    for parameter in signature.parameters.values():
+        required = parameter.default is parameter.empty
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            most += 1
+            least += required
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            most = sys.maxsize - 1
+        elif parameter.kind is parameter.KEYWORD_ONLY and required:
+            return range(0)
+    return range(least, most + 1)
+
+
+def _check_bind(
+    fn: Callable[..., Any],
+    signature: inspect.Signature,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name_of(fn)}(): {error}") from None
 
 
 def _nothing() -> None:
@@ -335,18 +377,15 @@ def _awaitable_or_value(fn: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
     return call
 
 
-def _apply(
-    fn: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    inputs: tuple[Op[Any], ...],
-    build: Build,
-) -> Callable[..., Any]:
-    if not kwargs and len(args) == len(inputs) and all(map(operator.is_, args, inputs)):
-        return fn
+def _applied(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Op[Any], ...], Callable[..., Any]]:
+    if not kwargs and all(map(is_op, args)) and len(set(args)) == len(args):
+        return args, fn
+    inputs, build = ops_in((args, kwargs))
 
     def apply(*values: Any) -> Any:
         built_args, built_kwargs = build(values)
         return fn(*built_args, **built_kwargs)
 
-    return apply
+    return inputs, apply
