@@ -69,17 +69,22 @@ async def _evaluate_concurrently(plan: Plan, values: list[Any], pace: Pace) -> l
 
 
 async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, counter: Counter) -> list[Any]:
-    op, cancellations = 0, counter()
+    op, cancellations, steps = 0, counter(), plan.steps
     try:
-        for (op, kind, call, arguments, _, _), done_with in plan.line:
+        for op in plan.order:
+            kind, call, place, arguments, done_with, _, _, _ = steps[op]
             if perf_counter() >= pace.turn_ends:
                 await pace.checkpoint()
-            if kind is ASYNC:
-                values[op] = await call(*arguments(values))
-            elif kind is INTERNAL:
-                values[op] = call(*arguments(values))
+            if arguments is None and kind is ASYNC:
+                values[op] = await call(values[place])
             else:
-                values[op] = await evaluate_other(kind, call, arguments(values))
+                taken = (values[place],) if arguments is None else arguments(values)
+                if kind is INTERNAL:
+                    values[op] = call(*taken)
+                elif kind is ASYNC:
+                    values[op] = await call(*taken)
+                else:
+                    values[op] = await evaluate_other(kind, call, *taken)
             for each in done_with:
                 values[each] = None
             if counter() > cancellations:

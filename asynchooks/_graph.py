@@ -25,7 +25,8 @@ class OpKind(Enum):
 
 
 # To read a member off its enum takes Python 3.11 as long as to await an op that does nothing.
-INTERNAL, PLAIN, ASYNC = OpKind.INTERNAL, OpKind.PLAIN, OpKind.ASYNC
+PLACEHOLDER, INTERNAL = OpKind.PLACEHOLDER, OpKind.INTERNAL
+ASYNC, THREAD = OpKind.ASYNC, OpKind.THREAD
 
 
 class Op(Generic[T_co]):
@@ -315,6 +316,7 @@ def graph_of(inputs: Iterable[Op[Any]]) -> Graph:
 
 def control_inputs_of(graph: Graph, extra: tuple[Op[Any], ...] = ()) -> tuple[Op[Any], ...]:
     """Returns what an op that is made now in `graph` comes after."""
-    return tuple(
-        dict.fromkeys((*(op for op in _control_inputs.get() if op.graph is graph), *extra))
-    )
+    around = _control_inputs.get()
+    if not around and not extra:
+        return ()
+    return tuple(dict.fromkeys((*(op for op in around if op.graph is graph), *extra)))

@@ -10,14 +10,15 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
-from asynchooks._backend import is_cancellation, raise_if_cancelled
+from asynchooks._backend import Counter, is_cancellation, raise_if_natively_cancelled
 from asynchooks._closing import conclude
 from asynchooks._errors import is_end_of_input
-from asynchooks._evaluation import error_of, evaluate_other
-from asynchooks._graph import ASYNC, INTERNAL, PLAIN
+from asynchooks._evaluation import error_of
+from asynchooks._graph import ASYNC, THREAD
 from asynchooks._pace import Pace
-from asynchooks._plan import Plan, Step
+from asynchooks._plan import Plan
 
+_SUSPENDING = (ASYNC, THREAD)
 _ENOUGH_FOR_QUICK_OPS = 16
 
 
@@ -90,47 +91,57 @@ class Workers:
         return conclude(None, errors or self._errors[:1], "several ops failed")
 
     async def _work(self) -> None:
+        counter = self._pace.counter()
+        cancellations = counter()
         self._working += 1
         try:
-            await self._evaluate_ready()
+            if perf_counter() >= self._pace.turn_ends:
+                await self._pause(cancellations)
+            await self._evaluate_ready(counter, cancellations)
         finally:
             self._working -= 1
             if not self._working:
                 self._dismiss()
 
-    async def _evaluate_ready(self) -> None:
-        counter = self._pace.counter()
-        cancellations = counter()
-        ready, values = self._ready, self._values
-        while ready:
-            if perf_counter() >= self._pace.turn_ends:
-                await self._pause()
-                continue
-            step = ready.popleft()
-            op, kind, call, arguments, _, _ = step
-            try:
-                if kind is INTERNAL:
-                    values[op] = call(*arguments(values))
+    # Most of what a run costs is spent here, so this is one loop without a call that it can spare.
+    async def _evaluate_ready(self, counter: Counter, cancellations: int) -> None:  # noqa: C901
+        op, ready, pace, steps = 0, self._ready, self._pace, self._plan.steps
+        values, waiting, uses = self._values, self._waiting, self._uses
+        try:
+            while ready and not self._errors:
+                op = ready.popleft()
+                kind, call, place, arguments, done_with, shared, freed, awaited = steps[op]
+                if ready and not self._called and kind in _SUSPENDING:
+                    self._call_workers()
+                if arguments is None:
+                    values[op] = await call(values[place])
                 else:
-                    if ready and not self._called and kind is not PLAIN:
-                        self._call_workers()
-                    if kind is ASYNC:
-                        values[op] = await call(*arguments(values))
-                    else:
-                        values[op] = await evaluate_other(kind, call, arguments(values))
-                    if counter() > cancellations:
-                        await raise_if_cancelled(cancellations)
-            except BaseException as error:
-                self._fail(op, error, cancellations)
-            else:
-                self._finish(step)
+                    values[op] = await call(*arguments(values))
+                self._finished += 1
+                if freed:
+                    ready.extend(freed)
+                for each in awaited:
+                    waiting[each] -= 1
+                    if not waiting[each]:
+                        ready.append(each)
+                for each in done_with:
+                    values[each] = None
+                for each in shared:
+                    uses[each] -= 1
+                    if not uses[each]:
+                        values[each] = None
+                if perf_counter() >= pace.turn_ends or counter() > cancellations:
+                    await self._pause(cancellations)
+        except BaseException as error:
+            self._fail(op, error, cancellations)
 
-    async def _pause(self) -> None:
+    async def _pause(self, cancellations: int) -> None:
         self._paused = True
         try:
             await self._pace.checkpoint()
         finally:
             self._paused = False
+        raise_if_natively_cancelled(cancellations)
 
     def _call_workers(self) -> None:
         assert self._group is not None
@@ -178,19 +189,3 @@ class Workers:
         self._errors.append(leaving)
         self._ready.clear()
         self._group.cancel_scope.cancel()
-
-    def _finish(self, step: Step) -> None:
-        self._finished += 1
-        if self._errors:
-            return
-        waiting, uses = self._waiting, self._uses
-        for successor in step.successors:
-            waiting[successor] -= 1
-            if not waiting[successor]:
-                following = self._plan.steps[successor]
-                assert following is not None
-                self._ready.append(following)
-        for each in step.inputs:
-            uses[each] -= 1
-            if not uses[each]:
-                self._values[each] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -23,22 +24,34 @@ def make(name: str, *needs: ah.Op[Any], kind: str = "async") -> ah.Op[Any]:
 
 
 def story(plan: Plan) -> list[str]:
-    """Returns the ops that a plan evaluates, in the order of its line, after checking the order."""
-    order = [step for step, _ in plan.line]
-    waiting = list(plan.waiting)
-    for step in order:
-        assert not waiting[step.op]
-        for successor in step.successors:
+    """Returns the ops that a plan evaluates, in its order, after checking the order."""
+    place = {plan.ops[op]: place for place, op in enumerate(plan.order)}
+    for op, own in place.items():
+        assert all(place.get(each, -1) < own for each in (*op.inputs, *op.control_inputs))
+    if plan.concurrent:
+        assert tuple(started(plan)) == plan.order
+    return [op.name for op in place]
+
+
+def started(plan: Plan) -> list[int]:
+    """Returns the ops of a concurrent plan in the order in which they become ready."""
+    ready, waiting = list(plan.first), list(plan.waiting)
+    for op in ready:
+        step = plan.steps[op]
+        ready += step.freed
+        for successor in step.awaited:
             waiting[successor] -= 1
-    assert not any(waiting)
-    return [plan.ops[step.op].name for step in order]
+            if not waiting[successor]:
+                ready.append(successor)
+    return ready
 
 
 def inputs(plan: Plan, op: ah.Op[Any]) -> list[ah.Op[Any]]:
     """Returns the ops whose values the call of `op` takes."""
     step = plan.steps[plan.ops.index(op)]
-    assert step is not None
-    return [plan.ops[each] for each in step.inputs]
+    if step.arguments is None:
+        return [plan.ops[step.place]]
+    return list(step.arguments(plan.ops))
 
 
 def test_plan_holds_what_is_needed_only() -> None:
@@ -65,7 +78,7 @@ def test_plan_stops_at_what_is_fed() -> None:
     assert story(plan) == ["c"]
     assert [plan.ops[op] for op in plan.fed] == [unused, b]
     assert inputs(plan, c) == [b]
-    assert plan.steps[plan.ops.index(b)] is None
+    assert plan.steps[plan.ops.index(b)].kind is OpKind.PLACEHOLDER
 
 
 def test_control_inputs_order_but_give_nothing() -> None:
@@ -82,7 +95,7 @@ def test_control_inputs_order_but_give_nothing() -> None:
 def test_nothing_fetched_is_an_empty_plan() -> None:
     """A plan without fetches evaluates nothing."""
     plan = compile_plan([], [])
-    assert (plan.ops, plan.line, plan.concurrent, plan.stateful) == ((), (), False, False)
+    assert (plan.ops, plan.order, plan.concurrent, plan.stateful) == ((), (), False, False)
 
 
 def test_placeholder_is_refused_only_where_it_is_needed() -> None:
@@ -163,17 +176,42 @@ def test_plan_says_whether_it_needs_a_transaction() -> None:
     assert not compile_plan([make("y", x)], [x]).stateful
 
 
+def named(plan: Plan, ops: Sequence[int]) -> list[str]:
+    """Returns the names of some ops of a plan."""
+    return [plan.ops[op].name for op in ops]
+
+
 def test_plan_knows_the_last_use_of_each_value() -> None:
-    """Each value that is not fetched is done with after the last call that takes it."""
+    """In a line, each value that is not fetched is done with after the last call that takes it."""
     with ah.Graph().as_default():
         a = make("a")
         b = make("b", a)
         c = make("c", a, b)
     plan = compile_plan([c, b], [])
-    done = [[plan.ops[each].name for each in done_with] for _, done_with in plan.line]
+    done = [named(plan, plan.steps[op].done_with) for op in plan.order]
     assert (story(plan), done) == (["a", "b", "c"], [[], [], ["a"]])
-    assert dict(zip([op.name for op in plan.ops], plan.uses, strict=True)) == {
-        "a": 2,
-        "b": 2,
-        "c": 1,
-    }
+
+
+def test_plan_knows_which_uses_to_count() -> None:
+    """A value that one call takes is done with after it; those that several take are counted."""
+    with ah.Graph().as_default():
+        a, b, fetched = make("a"), make("b"), make("fetched")
+        c, d = make("c", a, b, fetched), make("d", a)
+    plan = compile_plan([fetched, c, d], [])
+    steps = dict(zip([op.name for op in plan.ops], plan.steps, strict=True))
+    assert plan.concurrent
+    assert (named(plan, steps["c"].done_with), named(plan, steps["c"].shared)) == (["b"], ["a"])
+    assert (named(plan, steps["d"].done_with), named(plan, steps["d"].shared)) == ([], ["a"])
+    assert plan.uses[plan.ops.index(a)] == 2
+
+
+def test_plan_knows_what_an_op_frees() -> None:
+    """Ops that wait for one op only are free after it; where any waits for more, all count."""
+    with ah.Graph().as_default():
+        a, b = make("a"), make("b")
+        alone, too = make("alone", a), make("too", a)
+        both, after_b = make("both", alone, b), make("after_b", b)
+    plan = compile_plan([both, too, after_b], [])
+    steps = dict(zip([op.name for op in plan.ops], plan.steps, strict=True))
+    assert (named(plan, steps["a"].freed), steps["a"].awaited) == (["alone", "too"], ())
+    assert (steps["b"].freed, named(plan, steps["b"].awaited)) == ((), ["both", "after_b"])
