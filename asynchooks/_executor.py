@@ -75,14 +75,15 @@ async def _evaluate_line(plan: Plan, values: list[Any], pace: Pace, counter: Cou
             kind, call, place, arguments, done_with, _, _, _ = steps[op]
             if perf_counter() >= pace.turn_ends:
                 await pace.checkpoint()
-            if arguments is None and kind is ASYNC:
-                values[op] = await call(values[place])
+            if kind is ASYNC:
+                if arguments is None:
+                    values[op] = await call(values[place])
+                else:
+                    values[op] = await call(*arguments(values))
             else:
                 taken = (values[place],) if arguments is None else arguments(values)
                 if kind is INTERNAL:
                     values[op] = call(*taken)
-                elif kind is ASYNC:
-                    values[op] = await call(*taken)
                 else:
                     values[op] = await evaluate_other(kind, call, *taken)
             for each in done_with:

@@ -51,7 +51,7 @@ class Plan:
         ops: all that have a value in the run, each once; first those whose values are wanted, in
             the order in which they are. The list of values has one place more, for the transaction.
         steps: for each op how to evaluate it, unless its value is given.
-        order: the ops to evaluate, in an order in which each comes after those that it waits for.
+        order: the ops to evaluate, each after those that it waits for; empty if it is concurrent.
         first: the ops that wait for nothing.
         waiting: for each op, how many ops it waits for.
         uses: for each op, how many calls take its value; 0 if it is fetched, and so kept.
@@ -110,7 +110,7 @@ class _Compiler:
         return Plan(
             ops=self._ops,
             steps=tuple(self._flow(order) if concurrent else self._line(order)),
-            order=tuple(order),
+            order=() if concurrent else tuple(order),
             first=self._first(),
             waiting=tuple(self._waiting),
             uses=tuple(self._uses),

@@ -95,8 +95,6 @@ class Workers:
         cancellations = counter()
         self._working += 1
         try:
-            if perf_counter() >= self._pace.turn_ends:
-                await self._pause(cancellations)
             await self._evaluate_ready(counter, cancellations)
         finally:
             self._working -= 1
@@ -105,13 +103,13 @@ class Workers:
 
     # Most of what a run costs is spent here, so this is one loop without a call that it can spare.
     async def _evaluate_ready(self, counter: Counter, cancellations: int) -> None:  # noqa: C901
-        op, ready, pace, steps = 0, self._ready, self._pace, self._plan.steps
-        values, waiting, uses = self._values, self._waiting, self._uses
+        op, ready, values, steps = 0, self._ready, self._values, self._plan.steps
+        take, waiting, uses, pace = ready.popleft, self._waiting, self._uses, self._pace
         try:
             while ready and not self._errors:
-                op = ready.popleft()
+                op = take()
                 kind, call, place, arguments, done_with, shared, freed, awaited = steps[op]
-                if ready and not self._called and kind in _SUSPENDING:
+                if not self._called and ready and kind in _SUSPENDING:
                     self._call_workers()
                 if arguments is None:
                     values[op] = await call(values[place])
@@ -121,14 +119,14 @@ class Workers:
                 if freed:
                     ready.extend(freed)
                 for each in awaited:
-                    waiting[each] -= 1
-                    if not waiting[each]:
+                    left = waiting[each] = waiting[each] - 1
+                    if not left:
                         ready.append(each)
                 for each in done_with:
                     values[each] = None
                 for each in shared:
-                    uses[each] -= 1
-                    if not uses[each]:
+                    left = uses[each] = uses[each] - 1
+                    if not left:
                         values[each] = None
                 if perf_counter() >= pace.turn_ends or counter() > cancellations:
                     await self._pause(cancellations)
@@ -161,10 +159,11 @@ class Workers:
             self._burst = 1 if quick else 2 * self._burst
             if not self._paused:
                 await self._work()
-            if not self._over:
-                called = anyio.Event()
-                self._idle.append(called)
-                await called.wait()
+            if self._over or len(self._idle) >= self._unstarted():
+                return
+            called = anyio.Event()
+            self._idle.append(called)
+            await called.wait()
 
     async def _while_ops_are_quick(self) -> None:
         # Once in a turn of the event loop it looks whether the others still get on.
@@ -175,6 +174,9 @@ class Workers:
         ):
             self._finished_at_call = self._finished
             await checkpoint()
+
+    def _unstarted(self) -> int:
+        return len(self._plan.steps) - self._finished - self._working
 
     def _dismiss(self) -> None:
         self._over = True
