@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -69,6 +71,38 @@ async def test_whatever_can_be_called_can_be_an_op(fn: Callable[..., Any]) -> No
     with ah.Graph().as_default():
         x = ah.op(fn)(ah.constant(1))
     assert await run(x) == 2
+
+
+def positional_only(a: int, b: int = 0, /) -> None: ...
+def named_too(a: int, b: int, *, c: int = 0) -> None: ...
+def needs_a_name(a: int, *, c: int) -> None: ...
+def any_number(a: int, *more: int, **named: int) -> None: ...
+
+
+TAKING = [positional_only, named_too, needs_a_name, any_number, plus, partial(plus, b=1), print]
+
+
+@pytest.mark.parametrize("names", [(), ("c",), ("c", "d")])
+@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("fn", TAKING)
+def test_arguments_are_checked_when_the_op_is_made(
+    fn: Callable[..., Any], number: int, names: tuple[str, ...]
+) -> None:
+    """A call is refused exactly if the function could not be called like that."""
+    values, named = range(number), dict.fromkeys(names, 1)
+    try:
+        inspect.signature(fn).bind(*values, **named)
+    except TypeError as error:
+        expected = str(error)
+    else:
+        expected = ""
+    with ah.Graph().as_default() as graph:
+        if not expected:
+            assert ah.op(fn)(*values, **named) in graph.get_operations()
+            return
+        with pytest.raises(TypeError, match=re.escape(expected)):
+            ah.op(fn)(*values, **named)
+        assert graph.get_operations() == []
 
 
 def test_nothing_runs_until_a_session_runs_it() -> None:
