@@ -29,8 +29,8 @@ class Workers:
     has another worker called: if the op does not suspend, that one finds nothing left to do. If it
     does, the one that was called goes on, and has twice as many called unless ops have finished
     meanwhile: then they suspend but shortly, and while they do, a few workers are enough. A worker
-    that finds nothing to do is kept for the next call. Each op runs in one task from its start to
-    its end.
+    that finds nothing to do is kept for the next call, as long as there is an op left for it. Each
+    op runs in one task from its start to its end.
     """
 
     __slots__ = (
