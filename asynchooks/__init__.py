@@ -39,6 +39,7 @@ from asynchooks._session import Session
 from asynchooks._sources import Source, from_iterable
 from asynchooks._state import SessionState
 from asynchooks._step_context import StepContext
+from asynchooks._training_session import MonitoredTrainingSession
 from asynchooks._variables import (
     Variable,
     get_global_step,
@@ -99,6 +100,7 @@ __all__ = [
     "LoggingTensorHook",
     "MemoryStore",
     "MonitoredSession",
+    "MonitoredTrainingSession",
     "NanLossDuringTrainingError",
     "NanTensorHook",
     "NeverTriggerTimer",

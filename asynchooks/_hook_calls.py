@@ -61,7 +61,7 @@ class HookCalls:
             TypeError: something in it is no hook, or a method of one cannot be awaited.
             ValueError: a hook stands in it twice.
         """
-        self.hooks = _checked(hooks)
+        self.hooks = checked_hooks(hooks)
         self.after_create_session = self._all("after_create_session")
         self.end = self._all("end")
         self.runs = tuple(self._run_calls(index) for index in range(len(self.hooks)))
@@ -153,7 +153,13 @@ def refuse_reentrance(owner: object, method: str) -> None:
         calling = calling.outer
 
 
-def _checked(hooks: object) -> tuple[SessionRunHook, ...]:
+def checked_hooks(hooks: object) -> tuple[SessionRunHook, ...]:
+    """Returns a copy of the list of hooks.
+
+    Raises:
+        TypeError: something in it is no hook, or a method of one cannot be awaited.
+        ValueError: a hook stands in it twice.
+    """
     if isinstance(hooks, SessionRunHook | str) or not isinstance(hooks, Iterable):
         raise TypeError(f"hooks are to be a list of hooks, not {hooks!r}")
     checked = tuple(

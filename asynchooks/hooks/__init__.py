@@ -14,7 +14,7 @@ from asynchooks.hooks._step_counter import StepCounterHook
 from asynchooks.hooks._stop_at_step import StopAtStepHook
 from asynchooks.hooks._summaries import scalar_summary
 from asynchooks.hooks._summary_saver import SummarySaverHook
-from asynchooks.hooks._summary_writer import SummaryWriter
+from asynchooks.hooks._summary_writer import SummaryWriter, WriterOrFactory
 from asynchooks.hooks._sync import sync_hook
 from asynchooks.hooks._time_limit import TimeLimitHook
 from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
@@ -38,6 +38,7 @@ __all__ = [
     "SummarySaverHook",
     "SummaryWriter",
     "TimeLimitHook",
+    "WriterOrFactory",
     "scalar_summary",
     "sync_hook",
 ]
