@@ -56,6 +56,8 @@ from asynchooks.checkpoint import (
 from asynchooks.hooks import (
     CheckpointSaverHook,
     CheckpointSaverListener,
+    Evaluation,
+    EvaluationHook,
     FeedFnHook,
     FinalOpsHook,
     GlobalStepWaiterHook,
@@ -89,6 +91,8 @@ __all__ = [
     "DeadlineExceededError",
     "DirectoryStore",
     "EndReason",
+    "Evaluation",
+    "EvaluationHook",
     "FeedConflictError",
     "FeedFnHook",
     "FinalOpsHook",

@@ -2,6 +2,7 @@
 
 from asynchooks.hooks._checkpoint_listener import CheckpointSaverListener
 from asynchooks.hooks._checkpoint_saver import CheckpointSaverHook
+from asynchooks.hooks._evaluation import Evaluation, EvaluationHook
 from asynchooks.hooks._feed_fn import FeedFnHook
 from asynchooks.hooks._final_ops import FinalOpsHook
 from asynchooks.hooks._global_step_waiter import GlobalStepWaiterHook
@@ -22,6 +23,8 @@ from asynchooks.hooks._timers import NeverTriggerTimer, SecondOrStepTimer
 __all__ = [
     "CheckpointSaverHook",
     "CheckpointSaverListener",
+    "Evaluation",
+    "EvaluationHook",
     "FeedFnHook",
     "FinalOpsHook",
     "GlobalStepWaiterHook",
