@@ -86,9 +86,15 @@ class SessionRunHook:
 
     Methods that are not overridden are not called and cost nothing. Runs may overlap, so what
     belongs to one run is kept in `SessionRunContext.state`; what is to be kept for good is a
-    `Variable` made in `begin`. Carries over ``tf.compat.v1.train.SessionRunHook``; `on_run_error`
-    and `close` are additions.
+    `Variable` made in `begin`. Carries over ``tf.compat.v1.train.SessionRunHook``; `on_run_error`,
+    `close` and `state_name` are additions.
+
+    Attributes:
+        state_name: the name of the variable that the hook keeps its state in, if it keeps any; a
+            session refuses two hooks of the same one.
     """
+
+    state_name: str | None = None
 
     async def begin(self) -> None:
         """Is called once, in list order, before the first session is created.

@@ -59,7 +59,7 @@ class HookCalls:
 
         Raises:
             TypeError: something in it is no hook, or a method of one cannot be awaited.
-            ValueError: a hook stands in it twice.
+            ValueError: a hook stands in it twice, or two keep their state under one name.
         """
         self.hooks = checked_hooks(hooks)
         self.after_create_session = self._all("after_create_session")
@@ -172,7 +172,21 @@ def checked_hooks(hooks: object) -> tuple[SessionRunHook, ...]:
             raise ValueError(
                 f"{label(checked, index)} is the same object as hooks[{first}]; list it once"
             )
+    _check_state_names(checked)
     return checked
+
+
+def _check_state_names(hooks: tuple[SessionRunHook, ...]) -> None:
+    owners: dict[str, int] = {}
+    for index, hook in enumerate(hooks):
+        if hook.state_name is None:
+            continue
+        first = owners.setdefault(hook.state_name, index)
+        if first != index:
+            raise ValueError(
+                f"{label(hooks, index)} keeps its state under the name {hook.state_name!r}, as "
+                f"hooks[{first}] does; give one of them another by name=..."
+            )
 
 
 def _checked_hook(place: str, hook: object) -> SessionRunHook:

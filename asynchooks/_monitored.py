@@ -68,7 +68,8 @@ class MonitoredSession:
 
         Raises:
             TypeError: an argument, a hook or a hook's method is not of the right kind.
-            ValueError: a hook is listed twice, or a time is negative or not a number.
+            ValueError: a hook is listed twice, two keep their state under one name, or a time is
+                negative or not a number.
         """
         _check_arguments(session_creator, recovery)
         check_seconds("stop_grace", stop_grace)
