@@ -75,6 +75,10 @@ from asynchooks.hooks import (
     SummaryWriter,
     TimeLimitHook,
     scalar_summary,
+    stop_if_higher_hook,
+    stop_if_lower_hook,
+    stop_if_no_decrease_hook,
+    stop_if_no_increase_hook,
     sync_hook,
 )
 
@@ -161,6 +165,10 @@ __all__ = [
     "placeholder",
     "resource",
     "scalar_summary",
+    "stop_if_higher_hook",
+    "stop_if_lower_hook",
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
     "sync_hook",
 ]
 

@@ -2,6 +2,12 @@
 
 from asynchooks.hooks._checkpoint_listener import CheckpointSaverListener
 from asynchooks.hooks._checkpoint_saver import CheckpointSaverHook
+from asynchooks.hooks._early_stopping import (
+    stop_if_higher_hook,
+    stop_if_lower_hook,
+    stop_if_no_decrease_hook,
+    stop_if_no_increase_hook,
+)
 from asynchooks.hooks._evaluation import Evaluation, EvaluationHook
 from asynchooks.hooks._feed_fn import FeedFnHook
 from asynchooks.hooks._final_ops import FinalOpsHook
@@ -43,5 +49,9 @@ __all__ = [
     "TimeLimitHook",
     "WriterOrFactory",
     "scalar_summary",
+    "stop_if_higher_hook",
+    "stop_if_lower_hook",
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
     "sync_hook",
 ]
