@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 PIPELINE = EXAMPLES / "pipeline.py"
 SERVICE = EXAMPLES / "service.py"
+TRAINING = EXAMPLES / "training.py"
 AIRPORTS = airportsdata.load("ICAO")
 COUNTRIES = len({airport["country"] for airport in AIRPORTS.values()})
 RUNS = -(-len(AIRPORTS) // 100)
@@ -115,6 +116,24 @@ def test_service_stops_on_request(backend: str, name: str) -> None:
     assert found is not None, printed
     answers, right = map(int, found.groups())
     assert 0 < answers == right < 4000
+
+
+@on_both_loops
+def test_training_stops_when_it_gets_no_better(backend: str) -> None:
+    """It evaluates as it goes, stops two evaluations after the lowest loss, and reads digits."""
+    printed = output_of(start(TRAINING, "--backend", backend))
+    *evaluations, why, result = printed.splitlines()
+    pattern = r"validation at step (\d+): loss = ([\d.e-]+), accuracy = [\d.]+"
+    found = [re.fullmatch(pattern, line) for line in evaluations]
+    losses = {int(each[1]): float(each[2]) for each in found if each is not None}
+    steps = max(losses)
+    assert list(losses) == list(range(200, steps + 1, 200)), printed
+    assert 1000 <= steps < 200 * -(-1197 // 32)
+    assert min(losses, key=lambda step: losses[step]) <= steps - 400
+    assert why.startswith(f"at step {steps} validation/loss has not decreased from "), printed
+    accuracy = re.fullmatch(rf"{steps} steps, ([\d.]+)% of the test images .*", result)
+    assert accuracy is not None, printed
+    assert float(accuracy[1]) > 95
 
 
 def test_pipeline_is_short() -> None:

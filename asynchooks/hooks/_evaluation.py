@@ -209,7 +209,7 @@ def _can_be_called(function: Callable[..., Any], *args: Any) -> bool:
 
 
 def _shown(values: object) -> str:
-    if not isinstance(values, Mapping):
-        return str(values)
-    items = cast("Mapping[object, object]", values).items()
-    return ", ".join(f"{tag} = {value}" for tag, value in items)
+    if isinstance(values, Mapping):
+        items = cast("Mapping[object, object]", values).items()
+        return ", ".join(f"{tag} = {_shown(value)}" for tag, value in items)
+    return f"{values:g}" if isinstance(values, float) else str(values)

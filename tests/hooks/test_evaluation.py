@@ -95,10 +95,15 @@ async def test_evaluation_is_logged(lines: Lines) -> None:
     model = Model()
     hooks = [
         ah.EvaluationHook({"double": "double", "total": "total"}, 2, name="test"),
+        ah.EvaluationHook({"third": lambda: 1 / 3}, 2),
         ah.EvaluationHook("double", 2),
     ]
     await trained(model, 2, *hooks)
-    assert lines.texts == ["test at step 2: double = 4, total = 2", "evaluation at step 2: 4"]
+    assert lines.texts == [
+        "test at step 2: double = 4, total = 2",
+        "evaluation at step 2: third = 0.333333",
+        "evaluation at step 2: 4",
+    ]
     record = vars(lines.records[0])
     assert {key: record[key] for key in ("levelno", "evaluation", "global_step", "values")} == {
         "levelno": logging.INFO,
