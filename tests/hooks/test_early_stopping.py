@@ -118,6 +118,16 @@ async def test_minimum_counts_the_steps_that_the_graph_makes() -> None:
         assert await session.session.run("global_step") == 15
 
 
+async def test_run_that_makes_no_step_does_not_reach_the_minimum() -> None:
+    """Where the graph keeps the global step as it is, `min_steps` stays ahead."""
+    model = Model([1] * 9)
+    with model.graph.as_default():
+        stays = ah.get_or_create_global_step().assign_add(0)
+    async with ah.MonitoredSession(model.graph, [HIGHER("loss", 0, min_steps=1)]) as session:
+        await session.run(stays)
+        assert not session.should_stop()
+
+
 async def test_steps_are_those_of_the_graph() -> None:
     """Patience is in global steps: runs that make two of them use it up twice as fast."""
     model = Model([1] * 9)
@@ -297,6 +307,36 @@ async def test_evaluations_of_a_second_session_are_seen() -> None:
     hooks = [evaluation, HIGHER(evaluation, 0)]
     for _ in range(2):
         assert await runs_until_stop(Model([0] * 9), *hooks) == 2
+
+
+class HoldsUpFirst(ah.SessionRunHook):
+    """Keeps the first run in its `after_run`."""
+
+    def __init__(self) -> None:
+        self.gates = [anyio.Event()]
+        self.first = self.gates[0]
+
+    async def after_run(
+        self, run_context: ah.SessionRunContext, run_values: ah.SessionRunValues
+    ) -> None:
+        if self.gates:
+            await self.gates.pop().wait()
+
+
+async def test_evaluations_that_came_together_are_all_seen() -> None:
+    """A run that another one has overtaken leaves no evaluation to be missed."""
+    values, held = iter([0, 9]), HoldsUpFirst()
+    evaluation = ah.EvaluationHook(lambda: next(values), 1, at_end=False)
+    hooks = [evaluation, held, HIGHER(evaluation, 5)]
+    async with (
+        ah.MonitoredSession(ah.Graph(), hooks) as session,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(session.run, [])
+        await anyio.wait_all_tasks_blocked()
+        await session.run([])
+        assert session.should_stop()
+        held.first.set()
 
 
 @pytest.mark.parametrize("before", [[], [ah.EvaluationHook([], 1)]])

@@ -176,6 +176,27 @@ async def test_evaluation_that_is_lost_is_made_after_the_next_run() -> None:
     assert hook.results == [(3, "done")]
 
 
+async def test_evaluation_that_is_cancelled_is_made_after_the_next_run() -> None:
+    """Cancelling the run that evaluates cancels the evaluation, which stays due."""
+    waits = [anyio.Event()]
+
+    async def evaluate() -> str:
+        if waits:
+            await waits.pop().wait()
+        return "done"
+
+    hook = ah.EvaluationHook(evaluate, 2, at_end=False)
+    async with ah.MonitoredSession(ah.Graph(), [hook]) as session:
+        await session.run([])
+        async with anyio.create_task_group() as group:
+            group.start_soon(session.run, [])
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+        assert list(hook.results) == []
+        await session.run([])
+    assert hook.results == [(3, "done")]
+
+
 async def test_runs_that_overlap_evaluate_once() -> None:
     """While an evaluation is being made, other runs end without a second one."""
     calls: list[int] = []
@@ -183,7 +204,8 @@ async def test_runs_that_overlap_evaluate_once() -> None:
 
     async def evaluate() -> int:
         calls.append(1)
-        await done.wait()
+        if len(calls) == 1:
+            await done.wait()
         return len(calls)
 
     hook = ah.EvaluationHook(evaluate, 1, at_end=False)
