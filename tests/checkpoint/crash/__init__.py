@@ -1,0 +1,1 @@
+"""Proofs that checkpoints outlast kills, power cuts and disks that fail."""
