@@ -13,8 +13,8 @@ import asynchooks as ah
 from asynchooks.checkpoint import _fs
 from asynchooks.checkpoint._fs import FileSystem
 from tests.checkpoint.crash import careless
-from tests.checkpoint.crash.disk import Disk
-from tests.checkpoint.crash.power_cut import CutDisk, commit, directory_store, verdict
+from tests.checkpoint.crash.disk import Disk, directory_store
+from tests.checkpoint.crash.power_cut import CutDisk, commit, verdict
 
 SAMPLE = 100
 """How many states are judged of a planted bug, of which some have thousands."""

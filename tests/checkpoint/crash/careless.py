@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import asynchooks as ah
+from asynchooks.checkpoint._fs import FileSystem
 from asynchooks.checkpoint._stores import UNFINISHED
-from tests.checkpoint.crash.power_cut import DIRECTORY, KEEP, CutDisk
+from tests.checkpoint.crash.disk import DIRECTORY
+from tests.checkpoint.crash.power_cut import CutDisk
+from tests.checkpoint.crash.work import KEEP
 
 
 class NoFileSync(CutDisk):
@@ -24,10 +29,9 @@ class NoDirectorySync(CutDisk):
 class CarelessStore(ah.DirectoryStore):
     """A store that writes in a way of its own."""
 
-    def __init__(self, disk: CutDisk) -> None:
+    def __init__(self, disk: FileSystem) -> None:
         super().__init__(DIRECTORY, file_system=disk)
         self.disk = disk
-        disk.make_directory(DIRECTORY)
 
     async def unlink_old(self, keep: int) -> None:
         """Removes all checkpoints but the newest."""
@@ -36,6 +40,7 @@ class CarelessStore(ah.DirectoryStore):
 
     def write_aside(self, step: int, data: bytes) -> None:
         """Writes as is right, up to the renaming."""
+        self.disk.make_directory(DIRECTORY)
         path = self.name_of(step)
         self.disk.write(path + UNFINISHED, data)
         self.disk.sync_file(path + UNFINISHED)
@@ -47,6 +52,7 @@ class InPlace(CarelessStore):
 
     async def write(self, step: int, data: bytes) -> None:
         """Writes and syncs the file, then syncs the directory."""
+        self.disk.make_directory(DIRECTORY)
         self.disk.write(self.name_of(step), data)
         self.disk.sync_file(self.name_of(step))
         self.disk.sync_directory(DIRECTORY)
@@ -70,3 +76,34 @@ class UnlinksBeforeSync(CarelessStore):
         self.write_aside(step, data)
         await self.unlink_old(KEEP)
         self.disk.sync_directory(DIRECTORY)
+
+
+class Swallowing(CarelessStore):
+    """A store that acknowledges what it could not write."""
+
+    async def write(self, step: int, data: bytes) -> None:
+        """Says nothing of errors."""
+        with suppress(ah.CheckpointError):
+            await super().write(step, data)
+
+
+class Bare(CarelessStore):
+    """A store that raises what the disk has raised."""
+
+    async def write(self, step: int, data: bytes) -> None:
+        """Lets errors through as they come."""
+        try:
+            await super().write(step, data)
+        except ah.CheckpointError as error:
+            raise OSError(error.reason) from error
+
+
+class Silent(CarelessStore):
+    """A store that does not say why it could not write."""
+
+    async def write(self, step: int, data: bytes) -> None:
+        """Leaves the error of the disk out."""
+        try:
+            await super().write(step, data)
+        except ah.CheckpointError as error:
+            raise ah.CheckpointError(error.checkpoint, "cannot be written") from None

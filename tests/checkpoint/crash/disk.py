@@ -6,7 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from itertools import product
 
+import asynchooks as ah
 from asynchooks.checkpoint._fs import FileSystem
+
+DIRECTORY = "/checkpoints"
 
 State = frozenset[tuple[str, bytes]]
 """What is on a disk: paths and contents."""
@@ -120,6 +123,11 @@ class Disk(FileSystem):
 
     def _done(self, verb: str, path: str) -> None:
         self.log.append(f"{verb} {os.path.basename(path)}")
+
+
+def directory_store(files: FileSystem) -> ah.DirectoryStore:
+    """Returns the store that is proved, on a disk in memory."""
+    return ah.DirectoryStore(DIRECTORY, file_system=files)
 
 
 def _states(names: dict[str, File | None]) -> Iterator[State]:

@@ -22,7 +22,6 @@ from tests.checkpoint.crash.victim import STORES
 from tests.checkpoint.crash.work import Worker
 
 ROOT = Path(__file__).parents[3]
-KEEP = 2
 FOREIGN = ("model.ckpt-9.txt", "other.ckpt-1", "other.ckpt-1.unfinished")
 """Files of others, which nobody is to touch."""
 
@@ -108,7 +107,7 @@ class Inspector:
 
     async def broken_promises(self, death: Death) -> list[str]:
         """Names what is wrong after a death, and commits the next step."""
-        worker = Worker(STORES[self._store](self._directory), keep=KEEP, size=self._size)
+        worker = Worker(STORES[self._store](self._directory), size=self._size)
         acknowledged = self._last if death.acknowledged is None else death.acknowledged
         visible, whole = await worker.store.steps(), await worker.whole()
         found = whole[-1] if whole else 0

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 import asynchooks as ah
 from asynchooks.checkpoint._stores import UNFINISHED
-from tests.checkpoint.crash.disk import Disk, State
-from tests.checkpoint.crash.work import Worker
+from tests.checkpoint.crash.disk import Disk, State, directory_store
+from tests.checkpoint.crash.work import KEEP, Worker
 
-DIRECTORY = "/checkpoints"
-KEEP = 2
 COMMITS = 5
 
 MakeStore = Callable[[Disk], ah.CheckpointStore]
@@ -59,14 +57,9 @@ class CutDisk(Disk):
         self.cut()
 
 
-def directory_store(disk: Disk) -> ah.DirectoryStore:
-    """Returns the store that is proved."""
-    return ah.DirectoryStore(DIRECTORY, file_system=disk)
-
-
 async def commit(disk: CutDisk, make_store: MakeStore = directory_store) -> None:
     """Makes the commits."""
-    worker = Worker(make_store(disk), keep=KEEP)
+    worker = Worker(make_store(disk))
     for step in range(1, COMMITS + 1):
         disk.begun = step
         disk.cut()
@@ -78,7 +71,7 @@ async def commit(disk: CutDisk, make_store: MakeStore = directory_store) -> None
 async def broken_promises(cut: Cut) -> list[str]:
     """Names what a new process finds wrong after a power cut; nothing if all promises are kept."""
     disk = Disk(cut.state)
-    worker = Worker(directory_store(disk), keep=KEEP)
+    worker = Worker(directory_store(disk))
     visible, whole = await worker.store.steps(), await worker.whole()
     found = await worker.restore()
     await worker.commit(found + 1)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asynchooks as ah
 
+KEEP = 2
+"""How many checkpoints are kept in the proofs."""
+
 
 def payload(step: int, size: int) -> bytes:
     """Returns what the variable holds after a step: no part of it fits another step."""
@@ -13,9 +16,9 @@ def payload(step: int, size: int) -> bytes:
 class Worker:
     """Commits steps into a store, and goes on as a new process would."""
 
-    def __init__(self, store: ah.CheckpointStore, *, keep: int = 2, size: int = 64) -> None:
+    def __init__(self, store: ah.CheckpointStore, *, size: int = 64) -> None:
         self.store = store
-        self.saver = ah.Saver(max_to_keep=keep, clock=lambda: 0.0)
+        self.saver = ah.Saver(max_to_keep=KEEP, clock=lambda: 0.0)
         self.size = size
         with ah.Graph().as_default() as self.graph:
             self.state = ah.Variable(b"", name="state")
