@@ -12,10 +12,13 @@ Points are the suspensions of the program's own task (found without the program'
 entries into user code that the program announces with `trial.enter` and `trial.pause`: ops,
 hook methods, resources and sources call them on their first line. Entries also reach the code
 that runs in other tasks than the program's.
+
+`check_store` does the same for authors of stores of checkpoints: it runs a suite of checks.
 """
 
 from __future__ import annotations
 
+from asynchooks.testing._check_store import StoreCheckError, check_store
 from asynchooks.testing._faults import Cancel, CancelKind, Fail, Fault, PointKind, cancel_kinds
 from asynchooks.testing._sweep import Sweep
 from asynchooks.testing._trial import Outcome, Trial
@@ -27,10 +30,21 @@ __all__ = [
     "Fault",
     "Outcome",
     "PointKind",
+    "StoreCheckError",
     "Sweep",
     "Trial",
     "cancel_kinds",
+    "check_store",
 ]
 
-for _public in (Cancel, Fail, Outcome, Sweep, Trial, cancel_kinds):
+for _public in (
+    Cancel,
+    Fail,
+    Outcome,
+    StoreCheckError,
+    Sweep,
+    Trial,
+    cancel_kinds,
+    check_store,
+):
     _public.__module__ = __name__

@@ -7,7 +7,19 @@ import pytest
 from asynchooks import testing
 
 
-@pytest.mark.parametrize("name", ["Cancel", "Fail", "Outcome", "Sweep", "Trial", "cancel_kinds"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Cancel",
+        "Fail",
+        "Outcome",
+        "StoreCheckError",
+        "Sweep",
+        "Trial",
+        "cancel_kinds",
+        "check_store",
+    ],
+)
 def test_what_is_exported_shows_its_public_place(name: str) -> None:
     """Classes and functions of the kit say that they come from `asynchooks.testing`."""
     assert name in testing.__all__

@@ -80,6 +80,7 @@ async def broken_promises(cut: Cut) -> list[str]:
         "torn": len(whole) < len(visible),
         "lost": found not in {cut.acknowledged, cut.begun},
         "too few": len(whole) < min(KEEP, cut.acknowledged),
+        # One more may be there: that whose unlinking, of all names, the power cut has undone.
         "cannot go on": (await worker.whole())[-KEEP:] != wanted,
         "left over": any(name.endswith(UNFINISHED) for name in disk.content()),
     }
