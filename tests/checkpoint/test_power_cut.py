@@ -14,7 +14,7 @@ from asynchooks.checkpoint import _fs
 from asynchooks.checkpoint._fs import FileSystem
 from tests.checkpoint.crash import careless
 from tests.checkpoint.crash.disk import Disk, directory_store
-from tests.checkpoint.crash.power_cut import CutDisk, commit, verdict
+from tests.checkpoint.crash.power_cut import Cut, CutDisk, commit, verdict
 
 SAMPLE = 100
 """How many states are judged of a planted bug, of which some have thousands."""
@@ -33,6 +33,19 @@ async def test_no_power_cut_breaks_a_checkpoint() -> None:
     await commit(disk)
     assert await verdict(disk.cuts) == {"states": len(disk.cuts)}
     assert len(disk.cuts) > 60
+
+
+async def test_no_second_power_cut_breaks_a_checkpoint() -> None:
+    """What a power cut has left, two commits after it and a second cut lose nothing either."""
+    disk = CutDisk()
+    await commit(disk)
+    cuts: dict[Cut, None] = {}
+    for state in {cut.state: None for cut in disk.cuts}:
+        used = CutDisk(state)
+        await commit(used, commits=2)
+        cuts |= used.cuts
+    assert await verdict(cuts) == {"states": len(cuts)}
+    assert len(cuts) > 300
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ class CutDisk(Disk):
 
     __slots__ = ("acknowledged", "begun", "cuts")
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, state: State = frozenset()) -> None:
+        super().__init__(state)
         self.cuts: dict[Cut, None] = {}
         self.acknowledged = self.begun = 0
 
@@ -57,10 +57,13 @@ class CutDisk(Disk):
         self.cut()
 
 
-async def commit(disk: CutDisk, make_store: MakeStore = directory_store) -> None:
-    """Makes the commits."""
+async def commit(
+    disk: CutDisk, make_store: MakeStore = directory_store, commits: int = COMMITS
+) -> None:
+    """Makes commits, from the checkpoint on that is there."""
     worker = Worker(make_store(disk))
-    for step in range(1, COMMITS + 1):
+    disk.acknowledged = last = await worker.restore()
+    for step in range(last + 1, last + 1 + commits):
         disk.begun = step
         disk.cut()
         await worker.commit(step)
