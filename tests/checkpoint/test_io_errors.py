@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import errno
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from asynchooks.checkpoint import _fs
-from asynchooks.checkpoint._fs import FileSystem
 from tests.checkpoint.crash import careless
 from tests.checkpoint.crash.failing import Fault, MakeStore, sweep
 
@@ -52,29 +48,3 @@ async def test_planted_carelessness_is_caught(
     """A store that hides an error, or writes in place, breaks a promise, by name."""
     found = await sweep(fault, make_store)
     assert set().union(*found) == broken
-
-
-def test_short_writes_are_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the disk takes fewer bytes than it is given, the rest is written after them."""
-    monkeypatch.setattr(_fs, "open", ShortFile, raising=False)
-    path = str(tmp_path / "file")
-    FileSystem().write(path, bytes(range(100)))
-    assert (tmp_path / "file").read_bytes() == bytes(range(100))
-
-
-class ShortFile:
-    """A file that takes at most seven bytes at a time."""
-
-    def __init__(self, path: str, mode: str, **options: Any) -> None:
-        self._file = open(path, mode, **options)  # noqa: SIM115
-
-    def __enter__(self) -> ShortFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-    def write(self, data: bytes) -> int:
-        """Writes the beginning."""
-        written: int = self._file.write(data[:7])
-        return written

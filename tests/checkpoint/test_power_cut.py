@@ -127,3 +127,15 @@ def test_made_directories_outlast_a_power_cut(
     FileSystem().make_directory(str(tmp_path / "a" / "b"))
     assert (tmp_path / "a" / "b").is_dir()
     assert synced == [".", "a"]
+
+
+def test_syncs_are_those_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the primitives promise to last has been handed to fsync: the file, or the directory."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    file = tmp_path / "file"
+    FileSystem().write(str(file), b"data")
+    assert synced == []
+    FileSystem().sync_file(str(file))
+    FileSystem().sync_directory(str(tmp_path))
+    assert synced == [file.stat().st_ino, tmp_path.stat().st_ino]
