@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkpoint.crash.__main__ import main
 from tests.checkpoint.crash.killing import kill_again_and_again
 
 
@@ -21,5 +22,14 @@ def test_no_kill_breaks_a_checkpoint(tmp_path: Path, loop: str) -> None:
 
 def test_planted_writer_in_place_is_caught(tmp_path: Path) -> None:
     """A store that writes under the final name is caught with a torn file."""
-    found = kill_again_and_again(tmp_path, 10, store="in place")
+    found = kill_again_and_again(tmp_path, 16, store="in place")
     assert found["torn"] > 0, found
+
+
+@pytest.mark.parametrize(("store", "code"), [("directory", 0), ("in place", 1)])
+def test_more_kills_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str], store: str, code: int
+) -> None:
+    """`python -m tests.checkpoint.crash` says what it found, and fails if a promise is broken."""
+    assert main(["--kills", "16", "--store", store]) == code
+    assert capsys.readouterr().out.startswith("kills: 16\n" if code == 0 else "kills: 16, torn: ")
