@@ -9,18 +9,16 @@ from pathlib import Path
 
 import pytest
 
-import asynchooks as ah
 from asynchooks.checkpoint import _fs
 from asynchooks.checkpoint._fs import FileSystem
 from tests.checkpoint.crash import careless
 from tests.checkpoint.crash.disk import Disk, directory_store
-from tests.checkpoint.crash.power_cut import Cut, CutDisk, commit, verdict
+from tests.checkpoint.crash.power_cut import Cut, CutDisk, MakeStore, commit, verdict
 
 SAMPLE = 100
 """How many states are judged of a planted bug, of which some have thousands."""
 
 MakeDisk = Callable[[], CutDisk]
-MakeStore = Callable[[CutDisk], ah.CheckpointStore]
 
 
 async def test_no_power_cut_breaks_a_checkpoint() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
+from functools import partial
 from itertools import count
 
 import anyio
@@ -72,8 +73,8 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             try:
-                run = (commit_for_ever, line.rstrip("\n"), options.store, options.size)
-                anyio.run(*run, backend=options.loop)
+                commits = partial(commit_for_ever, line.rstrip("\n"), options.store, options.size)
+                anyio.run(commits, backend=options.loop)
             finally:
                 os._exit(1)
         say("pid", pid)
