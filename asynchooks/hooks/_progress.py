@@ -80,7 +80,8 @@ class ProgressHook(SessionRunHook):
             desc: what stands before the bar.
             bar: called as ``bar(total=..., initial=..., desc=...)`` for each session, such as
                 ``tqdm.tqdm``; None draws with rich (``asynchooks[progress]``).
-            every_secs: seconds between two drawings, from 0. At a clean end the last step is drawn.
+            every_secs: seconds between the starts of two runs after which it is drawn, from 0. At a
+                clean end the last step is drawn.
             clock: tells the time in seconds.
 
         Raises:
@@ -99,13 +100,13 @@ class ProgressHook(SessionRunHook):
         self._make: BarFactory = rich_bar if bar is None else bar
         self._timer = SecondOrStepTimer(every_secs, clock=clock)
         self._bar: ProgressBar | None = None
-        self._runs = 0
+        self._attempts = 0
         self._shown: int | None = None
 
     async def begin(self) -> None:
         """Starts anew, and checks the names of the values."""
         self._timer.reset()
-        self._runs = 0
+        self._attempts = 0
         self._shown = None
         self._lock = anyio.Lock()
         self._global_step: Op[int] = get_or_create_global_step()
@@ -119,18 +120,18 @@ class ProgressHook(SessionRunHook):
             await in_thread(self._make_bar, (initial,))
 
     async def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Asks for the values if the bar is to be drawn."""
-        if self._bar is None or not self._timer.should_trigger_for_step(self._runs):
+        """Asks for the values if the bar is to be drawn after this run."""
+        # A run that is slower than the period is always due: time goes from start to start.
+        self._attempts += 1
+        if self._bar is None or not self._timer.should_trigger_for_step(self._attempts):
             return None
+        self._timer.update_last_triggered_step(self._attempts)
+        run_context.state[self] = True
         return SessionRunArgs(self._values)
 
     async def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Draws the bar if that is due."""
-        due = self._bar is not None and self._timer.should_trigger_for_step(self._runs)
-        if due:
-            self._timer.update_last_triggered_step(self._runs)
-        self._runs += 1
-        if due:
+        if self in run_context.state:
             await self._draw(run_context.session, run_values.results)
 
     async def end(self, session: Session) -> None:

@@ -61,7 +61,7 @@ class RichBar:
 
     def set_postfix(self, values: dict[str, Any]) -> None:
         """Has values shown behind the bar from the next update on."""
-        shown = ", ".join(f"{tag} = {value}" for tag, value in values.items())
+        shown = ", ".join(f"{tag} = {_short(value)}" for tag, value in values.items())
         self._progress.update(self._task, shown=shown)
 
     def update(self, n: int) -> None:
@@ -71,3 +71,7 @@ class RichBar:
     def close(self) -> None:
         """Leaves the bar as it is and gives the terminal back."""
         self._progress.stop()
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

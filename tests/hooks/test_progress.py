@@ -57,6 +57,19 @@ async def test_values_are_shown() -> None:
     assert len(asked) == 2
 
 
+async def test_values_of_slow_runs_are_shown() -> None:
+    """Where a run takes longer than the time between two drawings, each run's values are shown."""
+    bars, clock = Bars(), Clock()
+
+    async def slow() -> int:
+        clock.now += 10
+        return int(clock.now)
+
+    hook = ah.ProgressHook(values={"at": slow}, bar=bars, every_secs=1, clock=clock)
+    await make_runs(hook, 3, clock)
+    assert bars.calls == [{"at": 1010}, 1, {"at": 1021}, 1, {"at": 1031}, 1, 0, "close"]
+
+
 @pytest.mark.parametrize("clean", [True, False])
 async def test_bar_is_closed_on_every_path(clean: bool) -> None:
     """After an error there is no last drawing, but the bar is closed."""
@@ -141,10 +154,16 @@ async def test_rich_draws_on_a_terminal_alone(
     output = Terminal(terminal=terminal)
     monkeypatch.setattr(sys, "stderr", output)
     clock = Clock()
-    hook = ah.ProgressHook(3, values={"v": lambda: ["[red]"]}, desc="work", clock=clock)
+    hook = ah.ProgressHook(
+        3, values={"v": lambda: ["[red]"], "x": lambda: 2 / 3}, desc="work", clock=clock
+    )
     await make_runs(hook, 3, clock)
-    shown = [part for part in ("work", "1/3", "3/3", "v = ['[red]']") if part in output.getvalue()]
-    assert shown == (["work", "1/3", "3/3", "v = ['[red]']"] if terminal else [])
+    shown = [
+        part
+        for part in ("work", "1/3", "3/3", "v = ['[red]'], x = 0.666667")
+        if part in output.getvalue()
+    ]
+    assert shown == (["work", "1/3", "3/3", "v = ['[red]'], x = 0.666667"] if terminal else [])
     assert (output.getvalue() == "") is not terminal
     assert sys.stderr is output
 
