@@ -2,7 +2,7 @@
 
 import argparse
 import logging
-import sys
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 Weights = tuple[Array, Array]
 Digits = tuple[Array, NDArray[np.int64]]  # images of 8 x 8 points, and what they show
 
+BATCH = 32
+
 
 def load() -> tuple[Digits, Digits, Digits]:
     images, labels = load_digits(return_X_y=True)
@@ -32,7 +34,7 @@ def read(images: Array, labels: NDArray[np.int64], epochs: int) -> Iterator[Digi
     random = np.random.default_rng(1)
     for _ in range(epochs):
         order = random.permutation(len(labels))
-        for batch in np.split(order, range(32, len(order), 32)):
+        for batch in np.split(order, range(BATCH, len(order), BATCH)):
             yield images[batch], labels[batch]
 
 
@@ -71,7 +73,7 @@ def accuracy(weights: Weights, digits: Digits) -> float:
     return float((output.argmax(axis=1) == labels).mean())
 
 
-async def main(epochs: int = 200) -> None:
+async def main(folder: str | None = None, epochs: int = 200) -> None:
     training, validation, test = await to_thread.run_sync(load)
     with ah.Graph().as_default() as graph:
         batch = ah.from_iterable(partial(read, *training, epochs)).get_next()
@@ -82,14 +84,28 @@ async def main(epochs: int = 200) -> None:
 
     evaluation = ah.EvaluationHook(metrics, every_n_steps=200, name="validation")
     patience = ah.stop_if_no_decrease_hook(evaluation, 400, metric_name="loss", min_steps=1000)
-    async with ah.MonitoredSession(graph, [evaluation, patience, final]) as session:
+    progress = ah.ProgressHook(epochs * math.ceil(len(training[1]) / BATCH), values=metrics)
+    async with ah.MonitoredTrainingSession(
+        graph,
+        checkpoint_dir=folder or ah.MemoryStore(),
+        hooks=[ah.SignalHook(), evaluation, patience, progress, final],
+        save_checkpoint_steps=200,
+        log_step_count_steps=None,
+    ) as session:
         while not session.should_stop():
             await session.run(train)
     print("{} steps, {:.1%} of the test images read correctly".format(*final.final_ops_values))
 
 
+class PrintHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), flush=True)  # what is printed stands above the progress bar
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--backend", default="asyncio", choices=["asyncio", "trio"])
-    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stdout)
-    anyio.run(main, backend=parser.parse_args().backend)
+    parser.add_argument("folder", nargs="?", help="where training goes on if it was stopped")
+    args = parser.parse_args()
+    logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[PrintHandler()])
+    anyio.run(main, args.folder, backend=args.backend)

@@ -136,6 +136,25 @@ def test_training_stops_when_it_gets_no_better(backend: str) -> None:
     assert float(accuracy[1]) > 95
 
 
+@on_both_loops
+def test_training_goes_on_where_it_was_killed(tmp_path: Path, backend: str) -> None:
+    """Killed after some evaluations, it goes on as if nothing had been, to the same end."""
+    training = start(TRAINING, "--backend", backend, tmp_path)
+    assert training.stdout is not None
+    with training:
+        before = [training.stdout.readline() for _ in range(3)]
+        training.kill()
+    went_on = output_of(start(TRAINING, "--backend", backend, tmp_path))
+    restored, *after = went_on.splitlines(keepends=True)
+    undisturbed = output_of(start(TRAINING)).splitlines(keepends=True)
+    assert before == undisturbed[:3]
+    step = re.fullmatch(r"restored from checkpoint .*-(\d+)\n", restored)
+    assert step is not None, restored
+    # The checkpoint before the last one is there for certain: the last one waited for it.
+    assert int(step[1]) >= 400
+    assert after == undisturbed[int(step[1]) // 200 :]
+
+
 def test_pipeline_is_short() -> None:
     """The main example has at most 100 lines."""
     assert len(PIPELINE.read_text().splitlines()) <= 100
